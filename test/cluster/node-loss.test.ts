@@ -1,5 +1,5 @@
-// A node that was asked in a client's place and is there no more: stopped, or behind a network that swallows all. Whoever
-// asked is told that the outcome is open; a node that is only slow is waited for.
+// A node that received a forwarded request and then disappeared: it stopped, or its network drops all
+// packets. Whoever asked is told that the outcome is open; a node that is only slow is waited for.
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';

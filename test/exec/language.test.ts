@@ -6,7 +6,7 @@ import type { Query } from '../../engine/plan/plan.js';
 import type { Program } from '../../engine/plan/program.js';
 import { mismatch } from '../support/reply-conforms.js';
 import { toolMismatch } from '../support/tool-conforms.js';
-import { Garden } from './support/garden-place.js';
+import { Garden } from './support/garden-storage.js';
 import { type Example, examples } from './support/language-case.js';
 
 const source = readFileSync(new URL('support/garden.hx', import.meta.url), 'utf8');

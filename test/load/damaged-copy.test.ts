@@ -12,7 +12,7 @@ import type { Config } from '../../server/config/config.js';
 import { loadDump } from '../../server/command/data/load.js';
 import { mutated } from '../support/byte-mutation.js';
 import { Random } from '../support/random.js';
-import { foundIn } from './found.js';
+import { foundIn } from './directory-content.js';
 import { freshFolder, labelNamed, openGarden, values, write } from '../storage/support/garden.js';
 
 const rounds = process.env.TRELLIS_TEST_LONG ? 600 : 10;

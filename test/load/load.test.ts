@@ -14,7 +14,7 @@ import { freshFolder } from '../storage/support/garden.js';
 import { makeFolder, writeProject } from '../support/project.js';
 import { commandHere } from '../support/server/command-here.js';
 import { type Server, runCli, startServer } from '../support/server/server.js';
-import { type Twin, source, twins } from './twins.js';
+import { type Twin, source, twins } from './row-pairs.js';
 
 /** The dump with ids as numbers by first occurrence, and what was refused counted. */
 function dumpOf(storage: Storage): string {

@@ -11,7 +11,7 @@ import { dump } from '../../engine/database/maintenance/dump.js';
 import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
 import type { Config } from '../../server/config/config.js';
 import { loadDump } from '../../server/command/data/load.js';
-import { foundIn } from './found.js';
+import { foundIn } from './directory-content.js';
 import { freshFolder, labelNamed, openGarden, values, write } from '../storage/support/garden.js';
 
 const step = process.env.TRELLIS_TEST_LONG ? 1 : 7;

@@ -365,7 +365,7 @@ test('K51 canary: with the fence torn down, a leader that was stopped is caught 
   const { url } = servers.place('canary');
   expect(await stopLeaders('honest', () => url, 15_000)).toBe(false);
   const dist = pathToFileURL(join(root, 'dist/engine/cluster/log/jetstream.js')).href;
-  const path = pathToFileURL(join(root, 'test/support/cluster/lying-driver.mjs')).href;
+  const path = pathToFileURL(join(root, 'test/support/cluster/faulty-driver.mjs')).href;
   const log = () => `${path}?${new URLSearchParams({ dist, log: url })}`;
   expect(await stopLeaders('lying', log, 60_000)).toBe(true);
 });

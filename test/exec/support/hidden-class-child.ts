@@ -2,7 +2,7 @@
 // Objects with a member of a telling name stand in that log between one call and the next.
 import { readFileSync } from 'node:fs';
 import { compile } from '../../../engine/lang/compile.js';
-import { Garden } from './garden-place.js';
+import { Garden } from './garden-storage.js';
 import { examples } from './language-case.js';
 
 const [path, times] = [process.argv[2]!, Number(process.argv[3])];

@@ -39,8 +39,8 @@ const points: Record<string, Trigger> = {
 /** Places of commands, which end beside a server: where they are tested. */
 const elsewhere: Record<string, string> = {
   loadPiece: 'test/load/load.test.ts',
-  adoptLoad: 'test/load/mended.test.ts',
-  takeBack: 'test/load/mended.test.ts',
+  adoptLoad: 'test/load/corrected-files.test.ts',
+  takeBack: 'test/load/corrected-files.test.ts',
   listEdges: 'test/load/load.test.ts',
   schemaCommitted: 'test/schema/migration.test.ts',
   midRestoreRename: 'test/load/data.test.ts',

@@ -1,5 +1,5 @@
-// A server whose surroundings are taken away: started by a command in front of it (a limit, a namespace), in a
-// working directory of its own, with the streams that the test gives it.
+// A server that lacks a resource: the test starts it under a command that sets a limit or a namespace, in a
+// separate working directory, with its own streams.
 import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
-// The verdicts: while something is away nothing ends by a defect or a signal and /readyz tells no lie; when it is
-// back, everything works again.
+// The checks: while a resource is missing, no process ends by a defect or a signal, and /readyz is correct.
+// When the resource is back, everything works again.
 import { expect } from 'vitest';
-import { type Deed, type Outcome, deeds, readyOf } from './deeds.js';
+import { type Deed, type Outcome, deeds, readyOf } from './operations.js';
 import type { Subject } from './subject.js';
 
 /** Within this everything works again. */

@@ -10,7 +10,7 @@ import type { Tree } from '../oracle/oracle-print.js';
 import { treeOf } from '../oracle/oracle-print.js';
 import { Item } from '../oracle/oracle-value.js';
 import { mismatch } from '../reply-conforms.js';
-import { argumentsFor, compiledBoth, envOf, meaningOf, treesOf } from './asked.js';
+import { argumentsFor, compiledBoth, envOf, meaningOf, treesOf } from './generated-call.js';
 import { changingSentence, type Sentence } from './query.js';
 import { SentencePlay } from './execute.js';
 import { runOf } from './run.js';

@@ -7,7 +7,7 @@ import { printPlan } from '../../../engine/plan/print-plan.js';
 import { difference } from '../oracle/oracle-match.js';
 import type { Value } from '../oracle/oracle-value.js';
 import { mismatch } from '../reply-conforms.js';
-import { argumentsFor, compiledBoth, envOf, meaningOf, treesOf } from './asked.js';
+import { argumentsFor, compiledBoth, envOf, meaningOf, treesOf } from './generated-call.js';
 import { sentence, type Sentence } from './query.js';
 import { SentenceWorld } from './fixture.js';
 

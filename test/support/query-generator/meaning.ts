@@ -1,5 +1,5 @@
-// What sentences mean: items with shapes, their members, comparisons. Nothing of the compiler is
-// used, so that what a text is taken for is tested, not only how its plan is run.
+// The meaning of generated queries: items with shapes, their members, comparisons. It uses no part of the
+// compiler, so that the tests check how a text is read, not only how its plan runs.
 import type { CompareOperator } from '../../../engine/plan/expression.js';
 import { equal, ordered } from '../oracle/oracle-compare.js';
 import { memberOf, type Run } from '../oracle/oracle-run.js';
