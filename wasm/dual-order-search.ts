@@ -138,7 +138,7 @@ function expand(scratch: usize, ef: i32, own: usize, other: usize, square: f32):
   store<i32>(scratch + otherCount, rest);
 }
 
-/** Marks the nodes of the pool as expanded that are expanded in the pool of inner products. */
+/** Marks as expanded those nodes of the pool that are expanded in the pool of inner products. */
 function skipExpanded(scratch: usize, pool: usize, inner: usize): void {
   const count = Scratch.poolCount(scratch);
   const innerCount = Scratch.innerCount(scratch);

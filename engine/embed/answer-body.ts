@@ -1,4 +1,5 @@
-// Parses the body of a provider's response into vectors. Needs only the task, so that any thread can do it.
+// Parses the body of a provider's response into vectors. All input is in the task, so that any thread can
+// parse it.
 import { fail } from '../base/errors.js';
 import { checkVectors } from './provider-response.js';
 import type { ProviderName } from './model.js';

@@ -35,7 +35,7 @@ interface Reading {
 
 export class Comparison {
   #last: Promise<unknown> = Promise.resolve();
-  /** Reading at the newest mark at which this node has taken a snapshot. */
+  /** The read of the tables at the newest mark at which this node has taken a snapshot. */
   #own: Reading | undefined;
   #isReading = false;
 

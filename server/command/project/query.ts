@@ -38,7 +38,7 @@ export const query: Command = {
 };
 
 /** Words of the command line: the query and its arguments. */
-interface Given {
+interface CallWords {
   project?: string;
   text: string;
   words: string[];
@@ -46,10 +46,10 @@ interface Given {
 
 async function runQuery(line: CommandLine): Promise<number> {
   try {
-    const given = wordsOf(line.words);
-    const config = configFromArguments(line, given.project);
+    const call = wordsOf(line.words);
+    const config = configFromArguments(line, call.project);
     const { program } = requireProgram(config);
-    const { text, words } = callInOneWord(given) ?? given;
+    const { text, words } = callInOneWord(call) ?? call;
     const resolved = resolveQuery(text, program, config.limits);
     if (resolved === undefined) return exitCodes.source;
     return await answer(line, config, program, { ...resolved, words });
@@ -63,7 +63,7 @@ async function runQuery(line: CommandLine): Promise<number> {
 }
 
 /** Splits the words: a folder as the first word is the project, and `-` reads the query from stdin. */
-function wordsOf(texts: readonly string[]): Given {
+function wordsOf(texts: readonly string[]): CallWords {
   const [first, ...rest] = texts as [string, ...string[]];
   if (rest.length === 0) refuseFolder(query, first);
   const hasProject =
@@ -80,10 +80,10 @@ function wordsOf(texts: readonly string[]): Given {
  * Returns the name and the arguments of a call that is one word, because the user has quoted all of it:
  * `'booksOf name="Mary Shelley"'`. Returns undefined for any other text.
  */
-function callInOneWord(given: Given): Given | undefined {
-  const [name = '', ...words] = splitWords(given.text) ?? [];
+function callInOneWord(call: CallWords): CallWords | undefined {
+  const [name = '', ...words] = splitWords(call.text) ?? [];
   const isCall = /^\w+$/.test(name) && words.length > 0 && words.every(isArgument);
-  return isCall && given.words.length === 0 ? { ...given, text: name, words } : undefined;
+  return isCall && call.words.length === 0 ? { ...call, text: name, words } : undefined;
 }
 
 async function answer(
