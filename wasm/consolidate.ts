@@ -3,7 +3,9 @@
 // without in-links. A pass consists of sweeps over all slots.
 import { freeSlot } from './duplicates';
 import { centredOf, nodeDistance } from './scalar-quantizer';
-import { edgeDistance, offerEntry, writeEdge, writeEntry } from './edge';
+import {
+  edgeDistance, entrySlot, entryTerms, offerEntry, writeEdge, writeEntry,
+} from './edge';
 import {
   EDGES, ENTRY_BLOCKS, ENTRY_PARTS, H_DELETED, NODE_DELETED, NODE_UNLINKING, NODE_FREE,
   NODE_LINKED, NODE_DUPLICATE, NODE_ZERO, PHASE_RESET, PHASE_SWEEP, STATE_GRAPH,
@@ -20,6 +22,7 @@ import { linkStaged } from './segment';
 import { addIfDiverse } from './select-neighbours';
 import { INNER_AT } from './dual-order-search';
 import { Node } from './kernel/node';
+import { SHORT_INFINITY } from './kernel/short-float';
 
 const IDLE = 0;
 const MARK = 1;
@@ -212,7 +215,7 @@ function isResult(results: usize, count: i32, slot: u32): bool {
 /** Marks an edge as unused. */
 function closeEdge(node: usize, e: u32): void {
   const add = Header.add();
-  if (add != 0) atomic.store<u32>(node + add + ((<usize>e) << 2), 0x7f800000);
+  if (add != 0) atomic.store<u16>(node + add + ((<usize>e) << 1), SHORT_INFINITY);
   const bit: u32 = 1 << e;
   Node.setHard(node, Node.hard(node) & ~bit);
   Node.publishUsed(node, Node.used(node) & ~bit);
@@ -221,21 +224,18 @@ function closeEdge(node: usize, e: u32): void {
 /** Gives the entry table's entries of nodes being unlinked to other nodes. */
 function replaceEntries(scratch: usize): void {
   const slots = Header.slots();
-  const bytes = Header.entryBytes();
-  const slotsAt = <usize>ENTRY_PARTS + Header.edgeCodeBytes() + 256;
   let next: u32 = 0;
   for (let position: u32 = 0; position < <u32>(ENTRY_BLOCKS * EDGES); position++) {
-    const block = Header.entry() + <usize>(position / EDGES) * bytes;
-    const at = block + slotsAt + ((<usize>(position % EDGES)) << 2);
-    const add = at - 256;
-    if (load<f32>(add) == Infinity) continue;
+    const add = entryTerms(position);
+    if (load<u16>(add) == SHORT_INFINITY) continue;
+    const at = entrySlot(position);
     if ((Node.flags(nodeAt(load<u32>(at))) & (NODE_UNLINKING | NODE_FREE)) == 0) continue;
     // Under dot no node can replace it: the sweep offers the entry to all nodes.
     const first = <u32>((<u64>(position * 0x9e3779b1) * slots) >> 32);
     next = hasInner() ? slots : nextLiving(first, slots);
     if (next == slots) {
-      atomic.store<u32>(add, 0x7f800000);
-      mark(add, 4);
+      atomic.store<u16>(add, SHORT_INFINITY);
+      mark(add, 2);
       continue;
     }
     centredOf(nodeAt(next), <u32>Scratch.centred(scratch));

@@ -51,13 +51,11 @@ export function linkDuplicate(scratch: usize, node: usize, slot: u32): bool {
   return false;
 }
 
-/** Whether two nodes have the same vector or, in layouts without vectors, the same code and lengths. */
+/** Whether two nodes have the same code and lengths. */
 function equal(a: usize, b: usize): bool {
   if (Node.codeSum(a) != Node.codeSum(b)) return false;
   if (Node.step(a) != Node.step(b)) return false;
-  const vector = Header.vector();
   const padded = Header.padded();
-  if (vector != 0) return isSame(a + vector, b + vector, padded << 2);
   if (hasHalves()) {
     if (Node.square(a) != Node.square(b)) return false;
     if (Node.norm(a) != Node.norm(b)) return false;

@@ -5,19 +5,23 @@
 // An edge is published last: add = +inf first, its value at the end. A concurrent reader sees a wrong
 // estimate at worst.
 import {
-  EDGES, ENTRY_BLOCKS, ENTRY_LOCK, ENTRY_PARTS, H_ENTRY_SEEN, SKETCH_LOCK, SKETCH_PARTS,
+  EDGES, ENTRY_BLOCKS, ENTRY_LOCK, ENTRY_PARTS, ENTRY_SLOTS, H_ENTRY_SEEN, N_CODE, SKETCH_LOCK,
+  SKETCH_PARTS,
 } from './layout';
 import { Header } from './kernel/header';
 import { nodeDistance } from './scalar-quantizer';
 import { hasInner } from './candidate-order';
 import { lock, mark, nodeAt, sketchesAt, unlock } from './memory';
+import { lowerOf, refinedCodes, unitOf, upperOf } from './refine';
+import { SHORT_INFINITY, fromShort, toShort } from './kernel/short-float';
 import { sumFloats } from './kernel/sum';
 import { Node } from './kernel/node';
 
-/** Writes the code bits and terms of edge `e`, from `owner` to `vector`, in the block at `codes`. */
-function writeCode(codes: usize, e: u32, owner: usize, vector: usize): void {
-  const terms = codes + Header.edgeCodeBytes() + ((<usize>e) << 2);
-  atomic.store<u32>(terms, 0x7f800000);
+/** Writes the code bits and terms of edge `e` of the node `owner`, which leads to the node `target`. */
+function writeCode(owner: usize, e: u32, target: usize): void {
+  const codes = owner + Header.edgeCodes();
+  const terms = codes + Header.edgeCodeBytes() + ((<usize>e) << 1);
+  atomic.store<u16>(terms, SHORT_INFINITY);
   const shift: u32 = e < 16 ? 0 : 4;
   const keep: u32 = e < 16 ? 0xf0 : 0x0f;
   const sign = i32x4.splat(0x80000000);
@@ -25,19 +29,28 @@ function writeCode(codes: usize, e: u32, owner: usize, vector: usize): void {
   let squares = zero;
   let sizes = zero;
   let inner = zero;
-  let mean = Header.mean();
-  const end = owner + (Header.padded() << 2);
+  const first = unitOf(owner);
+  const second = unitOf(target);
+  const fine = Header.fine();
+  const end = owner + Header.padded();
   let byte = codes + <usize>(e & 15);
-  while (owner < end) {
-    const p = v128.load(owner);
-    const r = f32x4.sub(v128.load(vector), p);
-    const c = f32x4.sub(p, v128.load(mean));
+  for (; owner < end; owner += 8, target += 8, byte += 32) {
+    const x = refinedCodes(owner + N_CODE, owner + fine);
+    const y = refinedCodes(target + N_CODE, target + fine);
+    let p = lowerOf(x, first);
+    let r = f32x4.sub(lowerOf(y, second), p);
     squares = f32x4.add(squares, f32x4.mul(r, r));
     sizes = f32x4.add(sizes, f32x4.abs(r));
-    const positive = f32x4.ge(r, zero);
-    inner = f32x4.add(inner, v128.xor(c, v128.andnot(sign, positive)));
+    let positive = f32x4.ge(r, zero);
+    inner = f32x4.add(inner, v128.xor(p, v128.andnot(sign, positive)));
     store<u8>(byte, (load<u8>(byte) & keep) | (i32x4.bitmask(positive) << shift));
-    owner += 16; vector += 16; mean += 16; byte += 16;
+    p = upperOf(x, first);
+    r = f32x4.sub(upperOf(y, second), p);
+    squares = f32x4.add(squares, f32x4.mul(r, r));
+    sizes = f32x4.add(sizes, f32x4.abs(r));
+    positive = f32x4.ge(r, zero);
+    inner = f32x4.add(inner, v128.xor(p, v128.andnot(sign, positive)));
+    store<u8>(byte, (load<u8>(byte, 16) & keep) | (i32x4.bitmask(positive) << shift), 16);
   }
   storeTerms(terms, sumFloats(squares), sumFloats(sizes), sumFloats(inner));
 }
@@ -45,16 +58,15 @@ function writeCode(codes: usize, e: u32, owner: usize, vector: usize): void {
 /** Publishes a code from nn, L1 and B as above. */
 function storeTerms(terms: usize, length: f32, size: f32, inner: f32): void {
   const scale: f32 = size > 0 ? 2 * length / size : 0;
-  store<f32>(terms, scale, 128);
-  atomic.store<u32>(terms, reinterpret<u32>(length + scale * inner));
+  store<u16>(terms, toShort(scale), 64);
+  atomic.store<u16>(terms, toShort(length + scale * inner));
 }
 
 /** Returns the squared distance to the neighbor of edge `e`: the stored one, if the layout stores it. */
 export function edgeDistance(node: usize, e: u32): f32 {
-  const at = node + ((<usize>e) << 2);
   const distances = Header.edgeDistance();
-  if (distances != 0) return load<f32>(at + distances);
-  return nodeDistance(node, nodeAt(load<u32>(at + Header.neighbour())));
+  if (distances != 0) return fromShort(load<u16>(node + distances + ((<usize>e) << 1)));
+  return nodeDistance(node, nodeAt(load<u32>(node + Header.neighbour() + ((<usize>e) << 2))));
 }
 
 /**
@@ -62,15 +74,10 @@ export function edgeDistance(node: usize, e: u32): f32 {
  * published.
  */
 export function writeEdge(node: usize, e: u32, slot: u32, distance: f32, hard: bool): void {
-  const at = node + ((<usize>e) << 2);
-  const codes = Header.edgeCodes();
-  atomic.store<u32>(at + Header.neighbour(), slot);
+  atomic.store<u32>(node + Header.neighbour() + ((<usize>e) << 2), slot);
   const distances = Header.edgeDistance();
-  if (distances != 0) store<f32>(at + distances, distance);
-  if (codes != 0) {
-    const vector = Header.vector();
-    writeCode(node + codes, e, node + vector, nodeAt(slot) + vector);
-  }
+  if (distances != 0) store<u16>(node + distances + ((<usize>e) << 1), toShort(distance));
+  if (<u32>Header.edgeCodes() != 0) writeCode(node, e, nodeAt(slot));
   const bit: u32 = 1 << e;
   const mask = Node.hard(node);
   Node.setHard(node, hard ? mask | bit : mask & ~bit);
@@ -113,32 +120,39 @@ function offerLongest(centred: usize, slot: u32): void {
   for (let i: usize = 0; i < POSITION_BITS; i++) {
     if (load<f32>(centred + (i << 2)) >= 0) position |= 1 << <u32>i;
   }
-  const terms = entryTerms(position);
-  if (load<f32>(terms) != Infinity) {
-    const owner = nodeAt(load<u32>(terms, 256));
+  if (load<u16>(entryTerms(position)) != SHORT_INFINITY) {
+    const owner = nodeAt(load<u32>(entrySlot(position)));
     if (Node.norm(owner) >= Node.norm(nodeAt(slot))) return;
   }
   writeEntry(position, centred, slot);
 }
 
-/** Returns the address of the terms of a table position; its slot is 256 bytes after them. */
+/** Returns the address of the block of a table position. */
+// @ts-ignore: decorator
+@inline
+function entryBlock(position: u32): usize {
+  return Header.entry() + <usize>(position / EDGES) * <u32>Header.entryBytes();
+}
+
+/** Returns the address of the terms of a table position. */
 export function entryTerms(position: u32): usize {
-  const block = Header.entry() + <usize>(position / EDGES) * <u32>Header.entryBytes();
-  const codes = block + ENTRY_PARTS;
-  return codes + Header.edgeCodeBytes() + ((<usize>(position % EDGES)) << 2);
+  const codes = entryBlock(position) + ENTRY_PARTS;
+  return codes + Header.edgeCodeBytes() + ((<usize>(position % EDGES)) << 1);
+}
+
+/** Returns the address of the slot of a table position. */
+export function entrySlot(position: u32): usize {
+  const codes = entryBlock(position) + ENTRY_PARTS;
+  return codes + Header.edgeCodeBytes() + ENTRY_SLOTS + ((<usize>(position % EDGES)) << 2);
 }
 
 /** Writes one position of the entry table. */
 export function writeEntry(position: u32, centred: usize, slot: u32): void {
-  const bytes = Header.entryBytes();
-  const block = Header.entry() + <usize>(position / EDGES) * bytes;
-  const e = position % EDGES;
-  const codes = block + ENTRY_PARTS;
-  const terms = codes + Header.edgeCodeBytes() + ((<usize>e) << 2);
+  const block = entryBlock(position);
   lock(block + ENTRY_LOCK);
-  atomic.store<u32>(terms, slot, 256);
-  writeEntryCode(codes, e, centred);
-  mark(block, bytes);
+  atomic.store<u32>(entrySlot(position), slot);
+  writeEntryCode(block + ENTRY_PARTS, position % EDGES, centred);
+  mark(block, Header.entryBytes());
   unlock(block + ENTRY_LOCK);
 }
 
@@ -154,14 +168,14 @@ export function writeSketch(slot: u32, centred: usize): void {
 /** Writes a sketch that every scan rules out. */
 export function closeSketch(slot: u32): void {
   const terms = sketchesAt(slot) + SKETCH_PARTS + Header.edgeCodeBytes();
-  atomic.store<u32>(terms + ((<usize>(slot % EDGES)) << 2), 0x7f800000);
-  mark(terms, EDGES * 4);
+  atomic.store<u16>(terms + ((<usize>(slot % EDGES)) << 1), SHORT_INFINITY);
+  mark(terms, EDGES * 2);
 }
 
 /** Like `writeCode`, with the mean as owner. */
 function writeEntryCode(codes: usize, e: u32, centred: usize): void {
-  const terms = codes + Header.edgeCodeBytes() + ((<usize>e) << 2);
-  atomic.store<u32>(terms, 0x7f800000);
+  const terms = codes + Header.edgeCodeBytes() + ((<usize>e) << 1);
+  atomic.store<u16>(terms, SHORT_INFINITY);
   const shift: u32 = e < 16 ? 0 : 4;
   const keep: u32 = e < 16 ? 0xf0 : 0x0f;
   const zero = f32x4.splat(0);

@@ -9,32 +9,29 @@
 //   64 B      lock, used mask, hard mask, flags, id, code sum, norm, list, degree, step, square
 //   P B       8-bit code (P = dimension padded to 32); P/2 with HALF_CODES: a byte is two codes of 4
 //             bits, that of a dimension of 32k .. 32k+15 and, above it, that of the one 16 further
-//   P/4 x 16  edge codes             \
-//   128 B     add, f32 x 32           | only with HAS_EDGE_CODES
-//   128 B     scale, f32 x 32        /
+//   P/4 x 16  edge codes                     \
+//   64 B      add, 32 short floats            | only with HAS_EDGE_CODES
+//   64 B      scale, 32 short floats         /
 //   128 B     neighbour slot, u32 x 32
-//   128 B     edge distance, f32 x 32; not with HALF_CODES
-//   4P B      rotated vector, f32 x P; only with KEEP_VECTORS
-//   P B       8 further bits of the code; only without KEEP_VECTORS and HALF_CODES
+//   64 B      edge distance, 32 short floats \  not with HALF_CODES
+//   P B       8 further bits of the code     /
 //
 // Sketches (only with HAS_GRAPH) are separate from the records, so that a scan reads one stream. They are in
 // pages of SKETCH_BLOCKS blocks, a block per 32 slots:
 //
 //   64 B      lock
 //   P/4 x 16  1-bit codes of the vectors about the mean, as edge codes
-//   256 B     add, scale, f32 x 32 each
+//   128 B     add, scale, 32 short floats each
 //
 // Edge codes: the nibble of dimensions 4j..4j+3 of edge e is in byte j*16+(e&15), the low nibble for e<16,
-// the high one for e>=16. Without HAS_GRAPH a record is the first 64 bytes and the vector.
+// the high one for e>=16. Short floats have 16 bits (kernel/short-float.ts). Without HAS_GRAPH a record is the
+// first 64 bytes and the rotated vector, f32 x P.
 
-export const FORMAT_VERSION = 4;
-/** Memories of this version equal those of version 4, except for the metric dot. */
-export const FORMAT_VERSION_SQUARED = 3;
+export const FORMAT_VERSION = 5;
 export const MAGIC = 0x564c5254;
 export const HEADER_BYTES = 4096;
 /** Bytes of a page: snapshots compare, copy and verify memory in these units. */
 export const PAGE_BYTES = 4096;
-export const STAGED_MORE = 64;
 /** Edges of a node: the width of one fastscan. */
 export const EDGES = 32;
 /** Blocks of 32 sampled nodes from which a search selects its entry points. */
@@ -54,7 +51,7 @@ export const METRIC_COSINE = 0;
 export const METRIC_DOT = 1;
 export const METRIC_L2 = 2;
 
-/** Layout flags (H_LAYOUT). */
+/** Layout flags (H_LAYOUT): without a graph, vectors are kept as they are; with one, as codes. */
 export const KEEP_VECTORS = 1;
 export const HAS_GRAPH = 2;
 export const HAS_EDGE_CODES = 4;
@@ -160,8 +157,8 @@ export const H_BULK_ROWS = 212;
  */
 export const H_INPUT_SCALE = 216;
 /**
- * Exact vectors of a layout without vectors, until the graph is complete. Space for twice H_GRAPH_FROM,
- * because every vector put meanwhile links two; and for STAGED_MORE put before the first link.
+ * u32 per chunk of nodes: address of the exact vectors of its slots; 0 if the chunk is younger than the graph.
+ * Layouts without vectors need them until the graph is complete.
  */
 export const H_STAGED = 224;
 export const H_EDGE_CODE_BYTES = 228;
@@ -201,6 +198,8 @@ export const N_CODE = 64;
 /** Block of the entry table: a lock in the first word, then the same parts as a node. */
 export const ENTRY_LOCK = 0;
 export const ENTRY_PARTS = 64;
+/** Bytes from the terms to the slots, u32 x 32. */
+export const ENTRY_SLOTS = 128;
 
 /** Block of sketches: a lock in the first word, then codes and terms like those of an edge. */
 export const SKETCH_LOCK = 0;

@@ -5,7 +5,7 @@
 // content does not outlive a search.
 // Invariant: a mark is set after its page is written, and before the change of the index ends.
 import {
-  EDGES, H_ALLOCATOR, H_MARKING, IDS_PAGE, N_LOCK, PAGE_BYTES, SKETCH_BLOCKS,
+  EDGES, H_ALLOCATOR, H_MARKING, IDS_PAGE, N_LOCK, PAGE_BYTES, SKETCH_BLOCKS, STATE_SCAN,
 } from './layout';
 import { Header } from './kernel/header';
 
@@ -106,6 +106,7 @@ export function ensureChunk(slot: u32): bool {
   const end = <u64>Header.freeByte() + bytes + reserve();
   if (slot != 0 && end > <u64>Header.bytesMax()) return false;
   if (!ensureSketches(slot) || !ensureSketches(slot + (1 << shift) - 1)) return false;
+  if (!ensureStaged(slot)) return false;
   const at = allocate(bytes);
   if (at == 0) return false;
   atomic.store<u32>(entry, <u32>at);
@@ -151,8 +152,26 @@ export function slotOf(id: u32): u32 {
  */
 export function vectorAt(node: usize, slot: u32): usize {
   const vector = Header.vector();
-  if (vector != 0) return node + vector;
-  return Header.staged() + <usize>slot * (Header.padded() << 2);
+  return vector != 0 ? node + vector : stagedAt(slot);
+}
+
+/** Returns the address of the staged vector of `slot`. */
+export function stagedAt(slot: u32): usize {
+  const shift = Header.chunkShift();
+  const staged = load<u32>(Header.staged() + ((<usize>(slot >> shift)) << 2));
+  return <usize>staged + <usize>(slot & ((1 << shift) - 1)) * (Header.padded() << 2);
+}
+
+/** Makes sure that the vectors of the chunk of `slot` can be staged, if they must be. */
+function ensureStaged(slot: u32): bool {
+  if (Header.state() != STATE_SCAN || <u32>Header.vector() != 0) return true;
+  const shift = Header.chunkShift();
+  const entry = Header.staged() + ((<usize>(slot >> shift)) << 2);
+  if (load<u32>(entry) != 0) return true;
+  const at = allocate((<u64><u32>Header.padded() << 2) << shift);
+  store<u32>(entry, <u32>at);
+  mark(entry, 4);
+  return at != 0;
 }
 
 /** Marks the pages of `bytes` bytes from `at` on, which have just been written. */

@@ -1,7 +1,5 @@
-// Refined distances: from the vector where the layout stores it, else from its length and all 16 bits of its
-// code. Searches end with them, and fall back on them where codes are too coarse to separate neighbors.
-// Layouts with 4-bit codes have none.
-import { exactDistance, squareFloats } from './kernel/distance';
+// Refined distances: from a vector's length and all 16 bits of its code. Searches end with them, and fall back
+// on them where codes of 8 bits are too coarse to separate neighbors. Layouts with 4-bit codes have none.
 import { N_CODE } from './layout';
 import { Header } from './kernel/header';
 import { Scratch } from './kernel/scratch-fields';
@@ -11,26 +9,29 @@ import { Node } from './kernel/node';
 /** Returns eight 16-bit codes: the high bytes at `code`, the low bytes at `rest`. */
 // @ts-ignore: decorator
 @inline
-function whole(code: usize, rest: usize): v128 {
+export function refinedCodes(code: usize, rest: usize): v128 {
   const high = i16x8.sub(v128.load_ext<u8>(code), i16x8.splat(128));
   return i16x8.add(i16x8.shl(high, 8), v128.load_ext<i8>(rest));
 }
 
+/** Returns the coordinates of the lower four of eight codes of unit `unit`. */
 // @ts-ignore: decorator
 @inline
-function low(codes: v128, unit: v128): v128 {
+export function lowerOf(codes: v128, unit: v128): v128 {
   return f32x4.mul(unit, f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(codes)));
 }
 
+/** Returns the coordinates of the upper four of eight codes of unit `unit`. */
 // @ts-ignore: decorator
 @inline
-function high(codes: v128, unit: v128): v128 {
+export function upperOf(codes: v128, unit: v128): v128 {
   return f32x4.mul(unit, f32x4.convert_i32x4_s(i32x4.extend_high_i16x8_s(codes)));
 }
 
+/** Returns the value of one unit of the 16-bit code of `node`. */
 // @ts-ignore: decorator
 @inline
-function unitOf(node: usize): v128 {
+export function unitOf(node: usize): v128 {
   return f32x4.splat(Node.step(node) / 256);
 }
 
@@ -41,15 +42,14 @@ export function decodeRefined(node: usize, target: usize): void {
   let code = node + N_CODE;
   let rest = node + Header.fine();
   for (; target < end; target += 32, code += 8, rest += 8) {
-    const codes = whole(code, rest);
-    v128.store(target, low(codes, unit));
-    v128.store(target, high(codes, unit), 16);
+    const codes = refinedCodes(code, rest);
+    v128.store(target, lowerOf(codes, unit));
+    v128.store(target, upperOf(codes, unit), 16);
   }
 }
 
 /** Returns the refined distance of the query and a node. */
 export function fineDistance(scratch: usize, node: usize): f32 {
-  if (<u32>Header.vector() != 0) return exactDistance(scratch, node);
   if (Scratch.weight(scratch) == 0) return fineDot(scratch, node);
   const unit = unitOf(node);
   let query = Scratch.centred(scratch);
@@ -59,9 +59,9 @@ export function fineDistance(scratch: usize, node: usize): f32 {
   let a = f32x4.splat(0);
   let b = f32x4.splat(0);
   for (; query < end; query += 32, code += 8, rest += 8) {
-    const codes = whole(code, rest);
-    const x = f32x4.sub(v128.load(query), low(codes, unit));
-    const y = f32x4.sub(v128.load(query, 16), high(codes, unit));
+    const codes = refinedCodes(code, rest);
+    const x = f32x4.sub(v128.load(query), lowerOf(codes, unit));
+    const y = f32x4.sub(v128.load(query, 16), upperOf(codes, unit));
     a = f32x4.add(a, f32x4.mul(x, x));
     b = f32x4.add(b, f32x4.mul(y, y));
   }
@@ -85,11 +85,11 @@ function fineDot(scratch: usize, node: usize): f32 {
   let rest = node + Header.fine();
   let sum = f32x4.splat(0);
   for (; query < end; query += 32, mean += 32, code += 8, rest += 8) {
-    const codes = whole(code, rest);
+    const codes = refinedCodes(code, rest);
     const p = f32x4.sub(f32x4.mul(factor, v128.load(query)), v128.load(mean));
     const q = f32x4.sub(f32x4.mul(factor, v128.load(query, 16)), v128.load(mean, 16));
-    const x = f32x4.sub(p, low(codes, unit));
-    const y = f32x4.sub(q, high(codes, unit));
+    const x = f32x4.sub(p, lowerOf(codes, unit));
+    const y = f32x4.sub(q, upperOf(codes, unit));
     sum = f32x4.add(sum, f32x4.add(f32x4.mul(x, x), f32x4.mul(y, y)));
   }
   return length * (sumFloats(sum) / (2 * norm) - norm);
@@ -97,18 +97,16 @@ function fineDot(scratch: usize, node: usize): f32 {
 
 /** Returns the refined squared distance of two nodes. */
 export function fineNodes(a: usize, b: usize): f32 {
-  const vector = Header.vector();
-  if (vector != 0) return squareFloats(a + vector, b + vector);
   const first = unitOf(a);
   const second = unitOf(b);
   const fine = Header.fine();
   const end = a + Header.padded();
   let sum = f32x4.splat(0);
   for (; a < end; a += 8, b += 8) {
-    const x = whole(a + N_CODE, a + fine);
-    const y = whole(b + N_CODE, b + fine);
-    const p = f32x4.sub(low(x, first), low(y, second));
-    const q = f32x4.sub(high(x, first), high(y, second));
+    const x = refinedCodes(a + N_CODE, a + fine);
+    const y = refinedCodes(b + N_CODE, b + fine);
+    const p = f32x4.sub(lowerOf(x, first), lowerOf(y, second));
+    const q = f32x4.sub(upperOf(x, first), upperOf(y, second));
     sum = f32x4.add(sum, f32x4.add(f32x4.mul(p, p), f32x4.mul(q, q)));
   }
   return sumFloats(sum);

@@ -34,7 +34,7 @@ function zeroCode(): i32 {
 // @ts-ignore: decorator
 @inline
 export function hasFiner(): bool {
-  return (<u32>Header.vector() | <u32>Header.fine()) != 0;
+  return <u32>Header.fine() != 0;
 }
 
 /** Whether the encoded vector is a query for inner products. */
@@ -181,7 +181,20 @@ const ROUNDING: f32 = 0.2887;
 
 /** Returns the standard deviation of the code distance `distance` of the query and `node`. */
 export function codeNoise(scratch: usize, node: usize, distance: f32): f32 {
-  const step = ROUNDING * Node.step(node);
+  return roundingNoise(scratch, Node.step(node), distance);
+}
+
+/** Returns the standard deviation of the best distance of the query and `node` that the layout has. */
+export function knownNoise(scratch: usize, node: usize, distance: f32): f32 {
+  const step = Node.step(node);
+  return roundingNoise(scratch, hasFiner() ? step / 256 : step, distance);
+}
+
+/** Returns the standard deviation of a distance by codes whose unit is `unit`. */
+// @ts-ignore: decorator
+@inline
+function roundingNoise(scratch: usize, unit: f32, distance: f32): f32 {
+  const step = ROUNDING * unit;
   if (isInner(scratch)) return step * Scratch.length(scratch);
   // The rounding itself remains at distance 0.
   const padded = <f32><u32>Header.padded();
@@ -255,11 +268,6 @@ function dotBytes(x: usize, y: usize): i32 {
 
 /** Writes the vector of `node` minus the mean, as accurately as the layout has it, into P floats. */
 export function centredOf(node: usize, target: usize): void {
-  const vector = Header.vector();
-  if (vector != 0) {
-    centre(node + vector, target);
-    return;
-  }
   if (hasHalves()) decodeHalf(node, target);
   else decodeRefined(node, target);
 }

@@ -3,8 +3,8 @@
 // different estimates. Expanded nodes are offered to the results with their code distance.
 import { codeDistance, isInner, distanceTo } from './scalar-quantizer';
 import {
-  EDGES, ENTRY_BLOCKS, ENTRY_PARTS, H_DELETED, NODE_DELETED, N_CODE, STARTS, STARTS_MAX,
-  TOUCHED_MAX,
+  EDGES, ENTRY_BLOCKS, ENTRY_PARTS, ENTRY_SLOTS, H_DELETED, NODE_DELETED, N_CODE, STARTS,
+  STARTS_MAX, TOUCHED_MAX,
 } from './layout';
 import { Header } from './kernel/header';
 import { Scratch } from './kernel/scratch-fields';
@@ -159,7 +159,7 @@ export function selectEntryPoints(scratch: usize, starts: i32): void {
   const enough = max<u32>(Header.slots() >> ENTRY_SHIFT, ENTRIES_MIN);
   const blocks = isInner(scratch) ? <u32>ENTRY_BLOCKS : min<u32>(enough, ENTRY_BLOCKS);
   const bytes = Header.entryBytes();
-  const neighbours = Header.edgeCodeBytes() + 256;
+  const slots = Header.edgeCodeBytes() + ENTRY_SLOTS;
   const estimates = Scratch.estimates(scratch);
   let block = Header.entry();
   let count = 0;
@@ -171,7 +171,7 @@ export function selectEntryPoints(scratch: usize, starts: i32): void {
       mask &= mask - 1;
       const estimate = load<f32>(estimates + e);
       if (estimate >= worst) continue;
-      const slot = load<u32>(block + ENTRY_PARTS + neighbours + e);
+      const slot = load<u32>(block + ENTRY_PARTS + slots + e);
       insertKey(pool, count, starts, keyOf(estimate, slot << 1));
       if (count < starts) count++;
       if (count == starts) worst = distanceOf(load<u64>(pool + ((<usize>(starts - 1)) << 3)));

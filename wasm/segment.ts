@@ -5,8 +5,8 @@ import { freeSlot, unchain } from './duplicates';
 import {
   BULK_ROWS, EDGES, ENTRY_BLOCKS, ENTRY_PARTS, FORMAT_VERSION, HAS_EDGE_CODES, HAS_GRAPH,
   HEADER_BYTES, H_BULK_DONE, H_BULK_END, H_BULK_NEXT, H_DELETED, H_LIVE, H_SLOTS, H_STATE,
-  HALF_CODES, IDS_TOP, KEEP_VECTORS, MAGIC, METRIC_COSINE, NODE_DELETED, NODE_FREE, NODE_LINKED,
-  NODE_DUPLICATE, NODE_ZERO, SKETCH_BLOCKS, STAGED_MORE, STATE_GRAPH, STATE_SCAN, SKETCH_PARTS,
+  HALF_CODES, IDS_TOP, MAGIC, METRIC_COSINE, NODE_DELETED, NODE_FREE, NODE_LINKED, NODE_DUPLICATE,
+  NODE_ZERO, SKETCH_BLOCKS, STATE_GRAPH, STATE_SCAN, SKETCH_PARTS,
 } from './layout';
 import { Header } from './kernel/header';
 import { Scratch } from './kernel/scratch-fields';
@@ -17,6 +17,7 @@ import { beginGraph } from './centroid';
 import { link } from './insert';
 import { ROUNDS, fillSigns, rotate } from './kernel/hadamard';
 import { Node } from './kernel/node';
+import { SHORT_INFINITY } from './kernel/short-float';
 
 /** Number of staged nodes that a single insertion links: more than the one it adds, so that the work ends. */
 const LINKED_PER_PUT = 2;
@@ -43,7 +44,7 @@ export function format(
   Header.setGraphFrom(graphFrom);
   Header.setFreeByte(HEADER_BYTES);
   layOutNode(layout, padded);
-  return layOutTables(layout, padded, bytesMax, graphFrom);
+  return layOutTables(layout, padded, bytesMax);
 }
 
 function layOutNode(layout: u32, padded: u32): void {
@@ -56,35 +57,37 @@ function layOutNode(layout: u32, padded: u32): void {
       Header.setEdgeCodes(at);
       at += padded * 4;
       Header.setAdd(at);
-      Header.setScale(at + EDGES * 4);
-      at += EDGES * 8;
+      Header.setScale(at + EDGES * 2);
+      at += EDGES * 4;
     }
     Header.setNeighbour(at);
     at += EDGES * 4;
     if (!isHalf) {
       Header.setEdgeDistance(at);
-      at += EDGES * 4;
+      at += EDGES * 2;
     }
-  }
-  Header.setEdgesEnd(at);
-  if (layout & KEEP_VECTORS) {
+    Header.setEdgesEnd(at);
+    if (!isHalf) {
+      Header.setFine(at);
+      at += padded;
+    }
+  } else {
+    Header.setEdgesEnd(at);
     Header.setVector(at);
     at += padded * 4;
-  } else if ((layout & HALF_CODES) == 0) {
-    Header.setFine(at);
-    at += padded;
   }
   Header.setStride(align(at));
 }
 
-function layOutTables(layout: u32, padded: u32, bytesMax: u32, graphFrom: u32): bool {
+function layOutTables(layout: u32, padded: u32, bytesMax: u32): bool {
   const stride = <u32>Header.stride();
   let shift: u32 = 10;
   while (shift > 0 && (<u64>stride) << shift > 524288) shift--;
   const capacity = <u32>min<u64>(<u64>bytesMax / stride, 1 << 26);
   Header.setChunkShift(shift);
   Header.setCapacity(capacity);
-  const chunks = allocate(((<u64>capacity >> shift) + 2) << 2);
+  const table = ((<u64>capacity >> shift) + 2) << 2;
+  const chunks = allocate(table);
   const ids = allocate(IDS_TOP * 4);
   const signs = allocate(<u64>padded * 4 * ROUNDS);
   if (signs == 0) return false;
@@ -95,9 +98,10 @@ function layOutTables(layout: u32, padded: u32, bytesMax: u32, graphFrom: u32): 
   if ((layout & HAS_GRAPH) == 0) return true;
   const sketches = allocate((<u64>capacity / (EDGES * SKETCH_BLOCKS) + 2) << 2);
   Header.setSketches(<u32>sketches);
-  Header.setSketchBytes(align(SKETCH_PARTS + padded * 4 + EDGES * 8));
+  Header.setSketchBytes(align(SKETCH_PARTS + padded * 4 + EDGES * 4));
+  Header.setStaged(<u32>allocate(table));
   const mean = allocate(<u64>padded * 4);
-  const block = align(ENTRY_PARTS + padded * 4 + EDGES * 12);
+  const block = align(ENTRY_PARTS + padded * 4 + EDGES * 8);
   const entry = allocate(<u64>block * ENTRY_BLOCKS);
   if (entry == 0) return false;
   Header.setMean(<u32>mean);
@@ -106,14 +110,11 @@ function layOutTables(layout: u32, padded: u32, bytesMax: u32, graphFrom: u32): 
   for (let i: u32 = 0; i < <u32>ENTRY_BLOCKS; i++) {
     fillInfinite(entry + <usize>(i * block + ENTRY_PARTS + padded * 4));
   }
-  if (layout & KEEP_VECTORS) return true;
-  const staged = allocate((<u64>graphFrom * 2 + STAGED_MORE) * padded * 4);
-  Header.setStaged(<u32>staged);
-  return staged != 0;
+  return true;
 }
 
 function fillInfinite(terms: usize): void {
-  for (let e: usize = 0; e < <usize>EDGES; e++) store<f32>(terms + (e << 2), Infinity);
+  for (let e: usize = 0; e < <usize>EDGES; e++) store<u16>(terms + (e << 1), SHORT_INFINITY);
 }
 
 /** Normalizes the input, D floats at L_QUERY, to length 1 if `unit`, and rotates it to L_ROTATED. */

@@ -1,13 +1,13 @@
 // Turns results into the final k: adds duplicates, scores by full vectors, keeps the best k. Also contains
 // the exact scan of small segments and flat layouts, which is the last resort of filtered searches.
-import { codeNoise, hasFiner, distanceTo, knownDistance } from './scalar-quantizer';
-import { exactDistance, vectorDistance } from './kernel/distance';
+import { codeNoise, hasFiner, distanceTo, knownDistance, knownNoise } from './scalar-quantizer';
+import { vectorDistance } from './kernel/distance';
 import {
   METRIC_COSINE, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE, STATE_SCAN,
 } from './layout';
 import { Header } from './kernel/header';
 import { Scratch } from './kernel/scratch-fields';
-import { idWord, nodeAt, slotOf } from './memory';
+import { idWord, nodeAt, slotOf, vectorAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { isAllowed, isAnswer, collect } from './search-layer';
 import { Node } from './kernel/node';
@@ -111,7 +111,7 @@ export function writeAnswer(scratch: usize): i32 {
 }
 
 /**
- * Returns the largest standard deviation of a code distance in the result of `count`. Long vectors have
+ * Returns the largest standard deviation of a distance in the result of `count`. Long vectors have
  * coarser codes than short ones, and either may be the last.
  */
 export function answerNoise(scratch: usize, count: i32): f32 {
@@ -122,7 +122,7 @@ export function answerNoise(scratch: usize, count: i32): f32 {
     const at = (<usize>i) << 2;
     const slot = slotOf(load<u32>(ids + at));
     if (slot == 0) continue;
-    largest = max<f32>(largest, codeNoise(scratch, nodeAt(slot - 1), load<f32>(distances + at)));
+    largest = max<f32>(largest, knownNoise(scratch, nodeAt(slot - 1), load<f32>(distances + at)));
   }
   return largest;
 }
@@ -131,10 +131,8 @@ export function answerNoise(scratch: usize, count: i32): f32 {
 // @ts-ignore: decorator
 @inline
 export function scanDistance(scratch: usize, node: usize, slot: u32): f32 {
-  if (<u32>Header.vector() != 0) return exactDistance(scratch, node);
-  if (Header.state() == STATE_SCAN) {
-    const bytes = Header.padded() << 2;
-    return vectorDistance(scratch, node, Header.staged() + <usize>slot * bytes);
+  if (<u32>Header.vector() != 0 || Header.state() == STATE_SCAN) {
+    return vectorDistance(scratch, node, vectorAt(node, slot));
   }
   if (Node.flags(node) & NODE_ZERO) return zeroDistance(Header.metric());
   return knownDistance(scratch, node);

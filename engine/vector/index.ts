@@ -40,8 +40,7 @@ export interface Candidates {
   ids: Uint32Array;
   distances: Float32Array;
   /**
-   * Upper bound of the quantization error of `distances`, in their own unit; 0 if the layout stores more than
-   * 4-bit codes.
+   * Upper bound of the quantization error of `distances`, in their own unit; 0 if they are exact.
    */
   distanceError: number;
 }

@@ -41,7 +41,7 @@ export function layoutFlags(options: IndexOptions, dimension: number): number {
   const layout = effectiveLayout(options, dimension);
   if (layout === 'flat') return KEEP_VECTORS;
   if (layout === 'compact') return isInt4(options, dimension) ? HAS_GRAPH | HALF_CODES : HAS_GRAPH;
-  return HAS_GRAPH | KEEP_VECTORS | HAS_EDGE_CODES;
+  return HAS_GRAPH | HAS_EDGE_CODES;
 }
 
 export function metricNumber(metric: Metric): number {
@@ -54,7 +54,7 @@ export function metricNumber(metric: Metric): number {
  */
 export function optionsOf(metric: number, flags: number): IndexOptions {
   const layout =
-    (flags & HAS_GRAPH) === 0 ? 'flat' : (flags & KEEP_VECTORS) === 0 ? 'compact' : 'fast';
+    (flags & HAS_GRAPH) === 0 ? 'flat' : (flags & HAS_EDGE_CODES) === 0 ? 'compact' : 'fast';
   const metrics: Metric[] = ['cosine', 'dot', 'l2'];
   return {
     metric: metrics.find((each) => metricNumber(each) === metric) ?? 'cosine',

@@ -1,10 +1,10 @@
 // Chooses how many candidates to request from an index for k results. An index compares sums of 32-bit
-// floats, or codes of 16 bits per number (compact) or 4 (not resident); the caller then scores the candidates
-// by the stored vectors. Among near-duplicates, more than k candidates can share the last position, and all
-// of them must be scored. This is frequent under dot, where a common part dominates every sum.
+// floats over codes of 16 bits per number, or 4 (not resident); the caller then scores the candidates by the
+// stored vectors. Among near-duplicates, more than k candidates can share the last position, and all of them
+// must be scored. This is frequent under dot, where a common part dominates every sum.
 // Invariant: data that the index can distinguish cost one search.
 import type { Candidates, IndexOptions, SearchOptions, VectorIndex } from './index.js';
-import { effectiveLayout, isInt4 } from './options.js';
+import { isInt4 } from './options.js';
 
 /** Relative error of a distance: rounding of 2^-24, over some hundred numbers. */
 const resolution = 2 ** -18;
@@ -19,7 +19,7 @@ const maxCandidatesInt4 = 4096;
 /** Returns the number of candidates to request first. */
 export function numCandidates(options: IndexOptions, dimension: number, k: number): number {
   if (isInt4(options, dimension)) return 3 * k + 2;
-  return k + 2 + (k >> (effectiveLayout(options, dimension) === 'compact' ? 1 : 3));
+  return k + 2 + (k >> 3);
 }
 
 /**
@@ -27,6 +27,7 @@ export function numCandidates(options: IndexOptions, dimension: number, k: numbe
  * them may be a result. Returns 0 if more candidates would not come or not matter.
  */
 export function nextCandidateCount(
+  { options, dimension }: Pick<VectorIndex, 'options' | 'dimension'>,
   found: Candidates,
   want: number,
   k: number,
@@ -35,8 +36,9 @@ export function nextCandidateCount(
   // An index that returns fewer than requested has no more.
   if (found.count < want) return 0;
   if (useful < k) return want * 2;
-  const limit =
-    found.distanceError > 0 ? maxCandidatesInt4 : Math.min(maxMultiple * k, maxCandidates);
+  const limit = isInt4(options, dimension)
+    ? maxCandidatesInt4
+    : Math.min(maxMultiple * k, maxCandidates);
   return want < limit && isUndecided(found, k) ? want * 4 : 0;
 }
 
@@ -59,7 +61,7 @@ export function searchWithMargin(
 ): Candidates {
   for (let want = numCandidates(index.options, index.dimension, k); ; ) {
     const found = index.search(query, want, options);
-    want = nextCandidateCount(found, want, k, found.count);
+    want = nextCandidateCount(index, found, want, k, found.count);
     if (want === 0) return found;
   }
 }

@@ -2,7 +2,6 @@
 // memory, and views of fields that the host uses. Views of shared memory stay valid when it grows.
 import {
   FORMAT_VERSION,
-  FORMAT_VERSION_SQUARED,
   H_ALLOCATOR,
   H_BEAM,
   H_BREAK,
@@ -34,7 +33,6 @@ import {
   H_WIDTH_MANY,
   H_ZERO_LOCK,
   HAS_EDGE_CODES,
-  HALF_CODES,
   HAS_GRAPH,
   L_ALLOW,
   L_ALLOW_ROOM,
@@ -125,11 +123,11 @@ export class Segment {
     return (this.field(H_LAYOUT) & HAS_EDGE_CODES) !== 0 && this.field(H_METRIC) !== METRIC_DOT;
   }
   /**
-   * Returns the largest standard deviation of a distance in this thread's last result of `count` candidates,
-   * if the layout has only 4-bit codes; else 0.
+   * Returns the largest standard deviation of a distance in this thread's last result of `count` candidates; 0
+   * before the graph is complete, because distances are exact.
    */
   noiseOf(count: number): number {
-    if ((this.field(H_LAYOUT) & HALF_CODES) === 0 || !this.hasGraph) return 0;
+    if (!this.hasGraph) return 0;
     return this.kernel.answerNoise(this.scratch.address, count);
   }
   /** Calibrated search width for few results; 0 before the calibration. */
@@ -202,12 +200,9 @@ export class Segment {
    */
   restore(options: IndexOptions, dimension: number): string | undefined {
     const layout = layoutFlags(options, dimension);
-    const version = this.field(H_VERSION);
-    const isOlder = version === FORMAT_VERSION_SQUARED && this.field(H_METRIC) !== METRIC_DOT;
-    if (!this.formatted || (version !== FORMAT_VERSION && !isOlder)) {
+    if (!this.formatted || this.field(H_VERSION) !== FORMAT_VERSION) {
       return 'it has another memory format';
     }
-    this.header[H_VERSION >> 2] = FORMAT_VERSION;
     if (this.field(H_LAYOUT) !== layout) return 'it has another layout';
     if (this.field(H_DIMENSION) !== dimension) return 'its dimension is wrong';
     for (const lock of [H_ALLOCATOR, H_SCRATCH_LOCK, H_ZERO_LOCK]) this.header[lock >> 2] = 0;

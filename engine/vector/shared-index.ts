@@ -321,9 +321,9 @@ function strideOf(flags: number, dimension: number): number {
   if (flags & HALF_CODES) return 64 + padded / 2 + 128;
   return (
     64 +
-    (flags & KEEP_VECTORS ? padded * 4 : padded) +
-    (flags & HAS_GRAPH ? padded + 256 : 0) +
-    (flags & HAS_EDGE_CODES ? padded * 4 + 256 : 0)
+    (flags & KEEP_VECTORS ? padded * 4 : 0) +
+    (flags & HAS_GRAPH ? 2 * padded + 192 : 0) +
+    (flags & HAS_EDGE_CODES ? padded * 4 + 128 : 0)
   );
 }
 

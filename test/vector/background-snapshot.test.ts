@@ -189,6 +189,8 @@ async function foundIn(index: SharedIndex, copy: Copy): Promise<Map<number, Floa
   ];
   const gone = new Set(dropped.slice(0, copy.gone));
   const known = [...Array(first).keys(), ...[...ids.keys()].slice(0, copy.known)];
+  // Codes of 16 bits leave a distance between a vector and itself, far below that of two vectors.
+  const nothing = 1e-4 * index.search(vectors[0]!, 2).distances[1]!;
   for (const group of [known.filter((no) => !gone.has(no)), [...gone]]) {
     let left = group;
     for (const search of ways) {
@@ -197,7 +199,7 @@ async function foundIn(index: SharedIndex, copy: Copy): Promise<Map<number, Floa
         if (found.size === index.count) return found;
         if (i % 500 === 0) await nextTurn();
         const { distances, ids: nearest } = search(vectors[no]!);
-        if (distances[0]! < 1e-6) found.set(nearest[0]!, vectors[no]!);
+        if (distances[0]! < nothing) found.set(nearest[0]!, vectors[no]!);
         else missed.push(no);
       }
       left = missed;

@@ -1,5 +1,6 @@
 // Indexes to test with, and the naive answer every index is measured against.
 import type { IndexOptions, Metric } from '../../engine/vector/index.js';
+import { searchWithMargin } from '../../engine/vector/oversampling.js';
 import {
   createVectorIndex,
   type IndexHooks,
@@ -75,21 +76,25 @@ export async function indexInTurns(
   return index;
 }
 
-/** Mean share of the k nearest found, counting an equally near vector as found. */
+/**
+ * Mean share of the k nearest found, counting an equally near vector as found. With `margin`, the index is asked
+ * for as many candidates as a query of the language takes.
+ */
 export function recallOf(
   index: SharedIndex,
   vectors: ReadonlyMap<number, Float64Array>,
   queries: readonly Float64Array[],
-  options: { k?: number; ef?: number | 'measured' } = {},
+  options: { k?: number; ef?: number | 'measured'; margin?: boolean } = {},
 ): number {
-  const { k = 10, ef = 100 } = options;
+  const { k = 10, ef = 100, margin = false } = options;
   const { metric } = index.options;
   let sum = 0;
   for (const query of queries) {
     const truth = naiveSearch(metric, vectors, query, k);
     const last = truth.at(-1)!.distance;
     const limit = last + 1e-6 * Math.abs(last);
-    const found = index.search(query, k, ef === 'measured' ? {} : { ef });
+    const width = ef === 'measured' ? {} : { ef };
+    const found = margin ? searchWithMargin(index, query, k, width) : index.search(query, k, width);
     let hits = 0;
     for (let i = 0; i < found.count; i++) {
       const vector = vectors.get(found.ids[i]!);

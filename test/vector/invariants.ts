@@ -92,12 +92,14 @@ function targetsOf(reader: Reader, slot: number): number[] {
 
 /** Slots of the entry table. */
 function entrySlots(reader: Reader): number[] {
-  const slotsAt = at.ENTRY_PARTS + reader.word(at.H_EDGE_CODE_BYTES) + 256;
+  const termsAt = at.ENTRY_PARTS + reader.word(at.H_EDGE_CODE_BYTES);
   const slots: number[] = [];
   for (let place = 0; place < at.ENTRY_BLOCKS * at.EDGES; place++) {
     const block = Math.floor(place / at.EDGES) * reader.word(at.H_ENTRY_BYTES);
-    const entry = reader.word(at.H_ENTRY) + block + slotsAt + (place % at.EDGES) * 4;
-    if (reader.float(entry - 256) !== Number.POSITIVE_INFINITY) slots.push(reader.word(entry));
+    const terms = reader.word(at.H_ENTRY) + block + termsAt;
+    const e = place % at.EDGES;
+    if (reader.short(terms + e * 2) === Number.POSITIVE_INFINITY) continue;
+    slots.push(reader.word(terms + at.ENTRY_SLOTS + e * 4));
   }
   return slots;
 }
@@ -112,7 +114,6 @@ interface Distances {
 class Reader {
   readonly bytes: Uint8Array;
   readonly padded: number;
-  readonly mean: Float32Array;
   readonly #view: DataView;
 
   constructor(readonly segment: Segment) {
@@ -120,7 +121,6 @@ class Reader {
     this.bytes = new Uint8Array(buffer);
     this.#view = new DataView(buffer);
     this.padded = segment.padded;
-    this.mean = new Float32Array(buffer, this.word(at.H_MEAN), this.padded);
   }
 
   word(address: number): number {
@@ -145,8 +145,24 @@ class Reader {
     return nodeDistance(a, b);
   }
 
-  vector(node: number): Float32Array {
-    return new Float32Array(this.bytes.buffer, node + this.word(at.H_VECTOR), this.padded);
+  /** Value of one unit of the 16-bit code of a node. */
+  unit(node: number): number {
+    return this.float(node + at.N_STEP) / 256;
+  }
+
+  /** The vector of a node minus the mean, as its 16-bit code has it. */
+  centred(node: number): Float32Array {
+    const rest = new Int8Array(this.bytes.buffer, node + this.word(at.H_FINE), this.padded);
+    return Float32Array.from(
+      rest,
+      (low, d) => this.unit(node) * (256 * (this.bytes[node + at.N_CODE + d]! - 128) + low),
+    );
+  }
+
+  /** A float of 16 bits: the upper half of one of 32. */
+  short(address: number): number {
+    const bits = new Uint32Array([this.#view.getUint16(address, true) << 16]);
+    return new Float32Array(bits.buffer)[0]!;
   }
 
   /** Sign of dimension d of edge e of the codes at `codes`. */
@@ -170,8 +186,7 @@ function checkChain(reader: Reader, slot: number, node: number, say: Say): void 
 }
 
 function bytesOf(reader: Reader, node: number): Uint8Array {
-  const from = node + reader.word(at.H_VECTOR);
-  return reader.bytes.subarray(from, from + reader.padded * 4);
+  return new Uint8Array(reader.centred(node).buffer);
 }
 
 function checkCode(reader: Reader, slot: number, node: number, say: Say): void {
@@ -182,10 +197,10 @@ function checkCode(reader: Reader, slot: number, node: number, say: Say): void {
   const page = reader.word(reader.word(at.H_SKETCHES) + Math.floor(block / at.SKETCH_BLOCKS) * 4);
   const sketch =
     page + (block % at.SKETCH_BLOCKS) * reader.word(at.H_SKETCH_BYTES) + at.SKETCH_PARTS;
-  const vector = reader.vector(node);
-  for (let d = 0; d < reader.padded; d++) {
-    const centred = Math.fround(vector[d]! - reader.mean[d]!);
-    if (reader.sign(sketch, slot & 31, d) !== centred >= 0) return say('another sketch');
+  // The sketch is made of the vector itself, whose coordinates are up to half a unit from the code's.
+  for (const [d, x] of reader.centred(node).entries()) {
+    if (Math.abs(x) <= reader.unit(node)) continue;
+    if (reader.sign(sketch, slot & 31, d) !== x > 0) return say('another sketch');
   }
 }
 
@@ -208,7 +223,7 @@ function checkEdges(reader: Reader, slot: number, node: number, say: Say): void 
 function checkEdge(reader: Reader, node: number, e: number, target: number, say: Say): void {
   const flags = reader.word(target + at.N_FLAGS);
   if (flags & (at.NODE_FREE | at.NODE_DUPLICATE)) return say(`edge ${e} goes to what is no node`);
-  const [p, x] = [reader.vector(node), reader.vector(target)];
+  const [p, x] = [reader.centred(node), reader.centred(target)];
   const codes = node + reader.word(at.H_EDGE_CODES);
   let squares = 0;
   let sizes = 0;
@@ -218,17 +233,17 @@ function checkEdge(reader: Reader, node: number, e: number, target: number, say:
     if (reader.sign(codes, e, d) !== r >= 0) return say(`edge ${e} has another code`);
     squares += r * r;
     sizes += Math.abs(r);
-    inner += (r >= 0 ? 1 : -1) * (p[d]! - reader.mean[d]!);
+    inner += (r >= 0 ? 1 : -1) * p[d]!;
   }
   // Equal vectors that two threads linked at the same time stay two nodes.
   const scale = sizes > 0 ? (2 * squares) / sizes : 0;
-  const near = (a: number, b: number, size: number): boolean => Math.abs(a - b) <= 1e-3 * size;
-  const storedScale = reader.float(node + reader.word(at.H_SCALE) + e * 4);
+  const near = (a: number, b: number, size: number): boolean => Math.abs(a - b) <= 5e-3 * size;
+  const storedScale = reader.short(node + reader.word(at.H_SCALE) + e * 2);
   if (!near(storedScale, scale, scale)) say(`edge ${e} has another scale`);
-  const add = reader.float(node + reader.word(at.H_ADD) + e * 4);
+  const add = reader.short(node + reader.word(at.H_ADD) + e * 2);
   const size = squares + scale * Math.abs(inner);
   if (!near(add, squares + scale * inner, size)) say(`edge ${e} has another sum`);
-  const distance = reader.float(node + reader.word(at.H_EDGE_DISTANCE) + e * 4);
+  const distance = reader.short(node + reader.word(at.H_EDGE_DISTANCE) + e * 2);
   const byCodes = reader.nodeDistance(node, target);
   // One is of a query's code, the other of two nodes'.
   if (Math.abs(distance - byCodes) > 0.05 * byCodes)

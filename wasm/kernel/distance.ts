@@ -71,8 +71,3 @@ export function vectorDistance(scratch: usize, node: usize, vector: usize): f32 
 function isAnyZero(scratch: usize, node: usize): bool {
   return Scratch.norm(scratch) == 0 || Node.norm(node) == 0;
 }
-
-/** Like `vectorDistance`, for a node that stores its vector. */
-export function exactDistance(scratch: usize, node: usize): f32 {
-  return vectorDistance(scratch, node, node + Header.vector());
-}

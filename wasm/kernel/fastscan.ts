@@ -3,6 +3,7 @@
 //   d(q,x) ~ d(q,p) + add - scale * S,   S = <q, sign(x - p)>,   S = base + step * (sum of table
 //   bytes); an inner product is half of it without `add`:   -<q,x> ~ -<q,p> - scale / 2 * S
 import { Header } from './header';
+import { lowerShorts, upperShorts } from './short-float';
 import { Scratch } from './scratch-fields';
 
 /**
@@ -103,13 +104,21 @@ export function scanEdges(scratch: usize, codes: usize, distance: f32, worst: f3
   sumEdges(scratch, codes, bytes, estimates);
   let terms = codes + bytes;
   let mask: u32 = 0;
-  for (let i: usize = 0; i < 8; i++) {
-    const at = estimates + (i << 4);
-    const inner = f32x4.add(base, f32x4.mul(step, v128.load(at)));
-    const offset = f32x4.add(owner, f32x4.mul(weight, v128.load(terms)));
-    const estimate = f32x4.sub(offset, f32x4.mul(v128.load(terms, 128), inner));
-    v128.store(at, estimate);
-    mask |= (<u32>i32x4.bitmask(f32x4.lt(estimate, limit))) << <u32>(i << 2);
+  for (let i: usize = 0; i < 4; i++) {
+    const at = estimates + (i << 5);
+    const add = v128.load(terms);
+    const scale = v128.load(terms, 64);
+    let inner = f32x4.add(base, f32x4.mul(step, v128.load(at)));
+    let offset = f32x4.add(owner, f32x4.mul(weight, lowerShorts(add)));
+    const lower = f32x4.sub(offset, f32x4.mul(lowerShorts(scale), inner));
+    v128.store(at, lower);
+    inner = f32x4.add(base, f32x4.mul(step, v128.load(at, 16)));
+    offset = f32x4.add(owner, f32x4.mul(weight, upperShorts(add)));
+    const upper = f32x4.sub(offset, f32x4.mul(upperShorts(scale), inner));
+    v128.store(at, upper, 16);
+    const near = i32x4.bitmask(f32x4.lt(lower, limit));
+    const others = i32x4.bitmask(f32x4.lt(upper, limit));
+    mask |= (<u32>(near | (others << 4))) << <u32>(i << 3);
     terms += 16;
   }
   return mask;

@@ -154,7 +154,7 @@ function searchIndex(
       live++;
       hits.offer(id, metric, vectorOf(frame, id));
     }
-    want = nextCandidateCount(found, want, query.k, live);
+    want = nextCandidateCount(index, found, want, query.k, live);
   }
 }
 
