@@ -110,7 +110,8 @@ export type { IndexInfo } from './database/vectors/index-list.js';
 export type { Recall } from './database/vectors/recall.js';
 export type { EmbedderOptions } from './embed/embedder.js';
 export { createEmbedder } from './embed/create-embedder.js';
-export { modelDestination, checkModel } from './embed/model-check.js';
+export { providerVariables } from './embed/provider/provider-table.js';
+export { modelDestination, checkModel } from './embed/provider/model-check.js';
 export {
   adHocName,
   argumentsOf,

@@ -257,6 +257,9 @@ const table = {
   EMBEDDING_FAILED: {
     message: 'Error while embedding text: {provider} answered {status}: {detail}',
   },
+  EMBEDDING_REFUSED: {
+    message: 'The embedding provider refused {which}: {provider} answered {status}: {detail}',
+  },
   EMBEDDING_UNAVAILABLE: {
     message: 'Error while embedding text: {provider} is unavailable: {detail}',
     retryable: true,

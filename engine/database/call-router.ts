@@ -4,6 +4,7 @@
 import { type ErrorData, TrellisError, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import { CarriedEmbeddings, packEmbedded } from '../embed/embedding-transfer.js';
+import type { Purpose } from '../embed/embedder.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/runtime/execute.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
@@ -19,7 +20,7 @@ import type { InlineReads } from './lane/inline-reads.js';
 import type { WriterClient } from './lane/writer-client.js';
 import type { QueryMetrics } from './metrics/query-metrics.js';
 import type { SchemaGuard } from './schema/schema-guard.js';
-import { type ModelChoice, embeddingsOf, embedTexts, modelOf } from './text-embedding.js';
+import { type ModelChoice, embeddingsOf, embedTexts, modelUse } from './text-embedding.js';
 
 /** Collaborators of the router. */
 export interface AdmissionParts {
@@ -248,10 +249,11 @@ export class CallRouter {
     vectorType: string | undefined,
     texts: readonly string[],
     budgetMs: number,
+    purpose?: Purpose,
   ): Promise<Float64Array[]> {
     const { models } = this.parts;
-    const chosen = modelOf(models, model, vectorType);
-    return models.embedder.embed(chosen, texts, performance.now() + budgetMs);
+    const use = modelUse(models, model, vectorType, purpose ?? 'query');
+    return models.embedder.embed(use.model, texts, performance.now() + budgetMs, use);
   }
 }
 

@@ -3,6 +3,7 @@
 // itself.
 import { join } from 'node:path';
 import { type ErrorData, fail } from '../base/errors.js';
+import type { Purpose } from '../embed/embedder.js';
 import type { DatabaseSample } from './metrics/definitions.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/runtime/execute.js';
 import type { ClusterNode } from '../cluster/node.js';
@@ -321,9 +322,10 @@ class DatabaseImpl implements Database {
     vectorType: string | undefined,
     texts: readonly string[],
     budgetMs: number,
+    purpose?: Purpose,
   ): Promise<Float64Array[]> {
     this.#lifecycle.checkServing();
-    return this.#admission.embed(model, vectorType, texts, budgetMs);
+    return this.#admission.embed(model, vectorType, texts, budgetMs, purpose);
   }
 
   embedAhead(call: AheadCall, budgetMs: number): Promise<Uint8Array> | undefined {

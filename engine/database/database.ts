@@ -1,6 +1,7 @@
 // Defines the interface of an open database: calls by query name, plans of sessions, reload, status and
 // close.
 import type { ErrorData } from '../base/errors.js';
+import type { Purpose } from '../embed/embedder.js';
 import type { ClusterNode } from '../cluster/node.js';
 import type { SourceArchive } from '../cluster/options.js';
 import type { Attachment } from './attach/attachment.js';
@@ -51,12 +52,16 @@ export interface Database {
     items: ItemList | undefined,
     options?: CallOptions,
   ): ExecutionResult | Promise<ExecutionResult>;
-  /** Returns the embedding of a text. `model` undefined means the default model of the database. */
+  /**
+   * Returns the embeddings of texts. `model` undefined means the model of the vector type, or the default
+   * model of the database. `purpose` undefined means that the vectors are searched for.
+   */
   embed(
     model: string | undefined,
     vectorType: string | undefined,
     texts: readonly string[],
     budgetMs: number,
+    purpose?: Purpose,
   ): Promise<Float64Array[]>;
   /**
    * Embeds the texts of a call for the node that will run it. Returns undefined when the call has no texts.

@@ -2,7 +2,8 @@
 import { TrellisError } from '../base/errors.js';
 import { defaultLimits, limitTable } from '../base/limits.js';
 import type { ClusterOptions } from '../cluster/options.js';
-import { withValidation } from '../embed/provider-response.js';
+import type { Embedder } from '../embed/embedder.js';
+import { withValidation } from '../embed/own-embedder.js';
 import { createEmbedder } from '../embed/create-embedder.js';
 import type { DatabaseOptions } from './call/options.js';
 import { choice, integer, list, one, record, shape } from './option-schema.js';
@@ -12,7 +13,7 @@ const { callback, flag, source, text } = one;
 /** Options without a default. */
 type ClusterAddress = Pick<ClusterOptions, 'log' | 'node' | 'advertise'>;
 
-type Nested = 'program' | 'limits' | 'vectors' | 'snapshot' | 'cluster';
+type Nested = 'program' | 'limits' | 'vectors' | 'snapshot' | 'cluster' | 'embedder';
 
 /**
  * Options of `open`. `dataDir` and `sources` are required; all others have a default.
@@ -32,6 +33,8 @@ export interface OpenOptions extends Partial<Omit<DatabaseOptions, Nested>> {
   compat?: 'trellis' | 'helix-2';
   /** Type of I64, U64 and U128 in the results of `call`, unless the call sets its own. */
   int64?: 'bigint' | 'string';
+  /** Your own embedding model. It gets every text, whatever model is named. */
+  embedder?: Embedder;
   /** Credentials and base URLs of embedding providers, by variable name. */
   environment?: Readonly<Record<string, string | undefined>>;
   /** Members that are left out keep their defaults, as in `vectors` and `snapshot`. */
@@ -73,7 +76,7 @@ const check = shape(
     environment: record(() => undefined),
     limits: shape(Object.fromEntries(limits)),
     workers: integer(0, 64),
-    embedder: shape({ embed: callback }, ['embed']),
+    embedder: shape({ embed: callback, embedEach: callback }, ['embed']),
     embeddingModel: text,
     vectors: shape({
       default: shape(indexMembers),

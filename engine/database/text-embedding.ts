@@ -1,18 +1,18 @@
 // Embeds the texts of a plan before its transaction opens, one batch per model.
-import { type ErrorData, TrellisError } from '../base/errors.js';
+import type { ErrorData } from '../base/errors.js';
 import type { CarriedEmbeddings, Embedded } from '../embed/embedding-transfer.js';
-import type { Embedder } from '../embed/embedder.js';
+import type { BatchEmbedder, EmbedUse, Purpose } from '../embed/embedder.js';
 import { type Argument, embeddingKey } from '../exec/runtime/execute.js';
 import { collectTexts } from '../exec/run.js';
 import type { EmbedSite, Plan } from '../plan/plan.js';
 import type { DatabaseOptions } from './call/options.js';
 
 export interface ModelChoice {
-  embedder: Embedder;
+  embedder: BatchEmbedder;
   /** Model when neither the query nor the vector type names one. */
   defaultModel: string | undefined;
-  /** Returns the model of a vector type, if it has its own. */
-  ofType: (type: string) => string | undefined;
+  /** Returns the model and the dimensions of a vector type, if it has its own. */
+  ofType: (type: string) => { model?: string | undefined; dimensions?: number | undefined };
 }
 
 /** Builds the choice from the options of a database. */
@@ -22,29 +22,44 @@ export function modelChoiceOf(
   return {
     embedder: options.embedder,
     defaultModel: options.embeddingModel,
-    ofType: (type) => options.vectors.types[type]?.embeddingModel,
+    ofType: (type) => {
+      const { embeddingModel: model, dimensions } = options.vectors.types[type] ?? {};
+      return { model, dimensions };
+    },
   };
 }
 
-/** Returns the query's own model, otherwise that of the vector type, otherwise the default. */
-export function modelOf(
+/** A model, and what its vectors are for. */
+export interface ModelUse extends EmbedUse {
+  model: string | undefined;
+}
+
+/** Chooses the query's own model, otherwise that of the vector type, otherwise the default. */
+export function modelUse(
   { defaultModel, ofType }: ModelChoice,
   own: string | undefined,
   type: string | undefined,
-): string | undefined {
-  return own ?? (type === undefined ? undefined : ofType(type)) ?? defaultModel;
+  purpose: Purpose,
+): ModelUse {
+  const { model, dimensions } = type === undefined ? {} : ofType(type);
+  return { model: own ?? model ?? defaultModel, purpose, dimensions };
 }
 
 /** Returns the embeddings in the form that the executor expects. */
 export const embeddingsOf = (made: readonly MadeEmbedding[]): [string, Float64Array][] =>
-  made.flatMap(({ text, vector, types }) =>
-    types.map((type): [string, Float64Array] => [embeddingKey(type, text), vector]),
+  made.flatMap(({ text, vector, sites }) =>
+    sites.map(({ type, isQuery }): [string, Float64Array] => [
+      embeddingKey(type, text, isQuery),
+      vector,
+    ]),
   );
 
-/** An embedding with the vector types that use its model and are searched with texts. */
+/** An embedding, with the places of the plan that use it. */
 interface MadeEmbedding extends Embedded {
-  types: readonly (string | undefined)[];
+  sites: readonly EmbedSite[];
 }
+
+const purposeOf = ({ isQuery }: EmbedSite): Purpose => (isQuery ? 'query' : 'document');
 
 /**
  * Returns the embedding of every text that a plan needs. `deadline` is on the clock of performance.now().
@@ -57,35 +72,40 @@ export async function embedTexts(
   deadline: number,
   carried?: CarriedEmbeddings,
 ): Promise<MadeEmbedding[]> {
-  const byModel = new Map<string | undefined, EmbedSite[]>();
+  const byUse = new Map<string, { use: ModelUse; embeds: EmbedSite[] }>();
   for (const site of plan.embeds) {
-    const model = modelOf(choice, plan.model, site.type);
-    byModel.set(model, [...(byModel.get(model) ?? []), site]);
+    const use = modelUse(choice, plan.model, site.type, purposeOf(site));
+    const key = JSON.stringify(use);
+    const entry = byUse.get(key);
+    if (entry) entry.embeds.push(site);
+    else byUse.set(key, { use, embeds: [site] });
   }
   const result: MadeEmbedding[] = [];
-  for (const [model, embeds] of byModel) {
-    const types = [...new Set(embeds.map(({ type }) => type))];
+  for (const { use, embeds } of byUse.values()) {
+    const sites = distinctSites(embeds);
     const missing: string[] = [];
     for (const text of new Set(collectTexts({ ...plan, embeds }, args))) {
-      const vector = carried?.find(model, text);
+      const vector = carried?.find(use, text);
       if (vector === undefined) missing.push(text);
-      else result.push({ model, text, vector, types });
+      else result.push({ use, text, vector, sites });
     }
     // A provider without missing texts need not be configured.
     if (missing.length === 0) continue;
-    const vectors = await choice.embedder.embed(model, missing, deadline);
+    const vectors = await choice.embedder.embed(use.model, missing, deadline, use);
     for (const [i, text] of missing.entries()) {
-      result.push({ model, text, vector: vectors[i]!, types });
+      result.push({ use, text, vector: vectors[i]!, sites });
     }
   }
   return result;
 }
 
-/** Texts per call to a provider. */
-const rowsPerCall = 256;
+/** Returns one site of each type and purpose. */
+const distinctSites = (sites: readonly EmbedSite[]): EmbedSite[] => [
+  ...new Map(sites.map((site) => [embeddingKey(site.type, '', site.isQuery), site])).values(),
+];
 
-/** HTTP statuses of a provider that concern the caller or the model, not the texts. */
-const notOfTexts: ReadonlySet<unknown> = new Set([401, 403, 404, 429]);
+/** Texts per request to the embedder, so that the vectors of a few calls are in memory. */
+const rowsPerRequest = 1_024;
 
 /**
  * Returns the embeddings of the texts of a bulk load, each with the model of its vector type. An error
@@ -98,54 +118,21 @@ export async function embedRows(
   budgetMs: number,
 ): Promise<(Float64Array | ErrorData)[]> {
   const vectors: (Float64Array | ErrorData)[] = [];
-  const rowsByModel = new Map<string | undefined, number[]>();
+  const rowsByType = new Map<string, number[]>();
   rows.forEach(({ type }, index) => {
-    const model = modelOf(choice, undefined, type);
-    const list = rowsByModel.get(model);
+    const list = rowsByType.get(type);
     if (list) list.push(index);
-    else rowsByModel.set(model, [index]);
+    else rowsByType.set(type, [index]);
   });
-  for (const [model, list] of rowsByModel) {
-    for (let at = 0; at < list.length; at += rowsPerCall) {
-      const part = list.slice(at, at + rowsPerCall);
+  for (const [type, list] of rowsByType) {
+    const use = modelUse(choice, undefined, type, 'document');
+    for (let at = 0; at < list.length; at += rowsPerRequest) {
+      const part = list.slice(at, at + rowsPerRequest);
       const texts = part.map((index) => rows[index]!.text);
-      const embed = (some: readonly string[]): Promise<Float64Array[]> =>
-        choice.embedder.embed(model, some, performance.now() + budgetMs);
-      const found = await embedEach(embed, texts);
-      for (let i = 0; i < part.length; i++) vectors[part[i]!] = found[i]!;
+      const deadline = performance.now() + budgetMs;
+      const found = await choice.embedder.embedEach(use.model, texts, deadline, use);
+      for (const [i, index] of part.entries()) vectors[index] = found[i]!;
     }
   }
   return vectors;
-}
-
-/** If the model refused this many texts and accepted none, the cause is not the texts. */
-const refusedMax = 8;
-
-type Embed = (texts: readonly string[]) => Promise<Float64Array[]>;
-
-/** Splits a refused list in halves until the refused texts are isolated. */
-async function embedEach(
-  embed: Embed,
-  texts: readonly string[],
-): Promise<(Float64Array | ErrorData)[]> {
-  const found = await halves(embed, texts);
-  const isNone = found.every((one) => !(one instanceof Float64Array));
-  if (isNone && new Set(texts).size > refusedMax) throw new TrellisError(found[0] as ErrorData);
-  return found;
-}
-
-async function halves(
-  embed: Embed,
-  texts: readonly string[],
-): Promise<(Float64Array | ErrorData)[]> {
-  try {
-    return await embed(texts);
-  } catch (error) {
-    const isOfText = error instanceof TrellisError && error.code === 'EMBEDDING_FAILED';
-    if (!isOfText || notOfTexts.has(error.data.args?.status)) throw error;
-    if (texts.length === 1) return [error.data];
-    const half = texts.length >> 1;
-    const former = await halves(embed, texts.slice(0, half));
-    return [...former, ...(await halves(embed, texts.slice(half)))];
-  }
 }

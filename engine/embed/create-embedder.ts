@@ -1,130 +1,92 @@
-// Creates the embedder: embeds equal texts once, takes known ones from the cache and the rest from the
-// provider, with several calls in parallel.
-import { TrellisError } from '../base/errors.js';
-import { readVectors } from './answer-reader.js';
-import { AnswerSize } from './answer-size.js';
-import type { Embedder, EmbedderOptions } from './embedder.js';
-import { hashEmbedding } from './hash.js';
-import { parseModel } from './model.js';
-import { type Provider, findProvider } from './provider.js';
-import { request, tooLong } from './request.js';
+// Creates the embedder: takes known texts from the cache, waits for those that another request has sent, and
+// sends the rest to the provider.
+// Invariant: equal texts for one use are sent one time, and a caller waits no longer than its own deadline.
+import { type ErrorData, TrellisError, excerpt, fail } from '../base/errors.js';
+import type { BatchEmbedder, EmbedderOptions, EmbedUse } from './embedder.js';
+import { hashEmbedding } from './provider/hash.js';
+import { parseModel } from './provider/model.js';
+import { ProviderClient } from './provider-client.js';
+import type { Embedding } from './split-refused.js';
+import { inTime, VectorCache } from './vector-cache.js';
 
-/** Maximum number of parallel calls of one request. */
-const parallelMax = 16;
+const hashDimensions = 256;
 
-export function createEmbedder(options: EmbedderOptions): Embedder {
-  /** Vectors by model and text, least recently used first. */
-  const cache = new Map<string, Float64Array>();
+export function createEmbedder(options: EmbedderOptions): BatchEmbedder {
+  const { prefixes, cacheEntries, onCached } = options;
+  const client = new ProviderClient(options);
+  const cache = new VectorCache(cacheEntries);
 
-  const sizes = new AnswerSize();
-
-  function recall(key: string): Float64Array | undefined {
-    const vector = cache.get(key);
-    if (vector === undefined) return undefined;
-    cache.delete(key);
-    cache.set(key, vector);
-    return vector;
-  }
-
-  function remember(key: string, vector: Float64Array): void {
-    if (options.cacheEntries <= 0) return;
-    if (cache.size >= options.cacheEntries) cache.delete(cache.keys().next().value!);
-    cache.set(key, vector);
+  async function embedEach(
+    model: string | undefined,
+    texts: readonly string[],
+    deadline: number,
+    use: EmbedUse = {},
+  ): Promise<Embedding[]> {
+    const parsed = parseModel(model);
+    const dimensions = use.dimensions ?? options.dimensions;
+    if (parsed.kind === 'hash') {
+      const count = parsed.dimensions ?? dimensions ?? hashDimensions;
+      return texts.map((text) => hashEmbedding(text, count));
+    }
+    const prefix = prefixes?.[use.purpose ?? 'document'] ?? '';
+    const prepared = client.prepare(model!, parsed, { ...use, dimensions });
+    const keyOf = (text: string): string => `${prepared.key}\n${prefix}${text}`;
+    const known = new Map<string, Embedding>();
+    const send = async (some: readonly string[]): Promise<void> => {
+      if (some.length === 0) return;
+      const textOf = new Map(some.map((text) => [prefix + text, text]));
+      await cache.share(some.map(keyOf), async () => {
+        const found = new Map<string, Embedding>();
+        await prepared.ask([...textOf.keys()], deadline, (sent, one) => {
+          const text = textOf.get(sent)!;
+          const named = one instanceof Float64Array ? one : withText(one, text);
+          known.set(text, named);
+          found.set(keyOf(text), named);
+          cache.add(keyOf(text), named);
+        });
+        return found;
+      });
+    };
+    const missing: string[] = [];
+    const others: [string, Promise<Embedding>][] = [];
+    for (const text of new Set(texts)) {
+      const vector = cache.find(keyOf(text));
+      const pending = vector ? undefined : cache.pendingOf(keyOf(text));
+      if (vector) known.set(text, vector);
+      else if (pending) others.push([text, pending]);
+      else missing.push(text);
+    }
+    if (known.size > 0) onCached?.(known.size);
+    await send(missing);
+    const failed: string[] = [];
+    for (const [text, pending] of others) {
+      const found = await inTime(pending, deadline).catch(() => undefined);
+      if (found === undefined) failed.push(text);
+      else known.set(text, found);
+    }
+    // The other request had another deadline, so its failure says nothing about this one.
+    await send(failed);
+    return texts.map((text) => known.get(text)!);
   }
 
   return {
-    async embed(model, texts, deadline) {
-      const parsed = parseModel(model);
-      if (parsed.kind === 'hash')
-        return texts.map((text) => hashEmbedding(text, parsed.dimensions));
-      const provider = findProvider(parsed, options);
-      const known = new Map<string, Float64Array | undefined>();
-      for (const text of texts) known.set(text, recall(`${model}\n${text}`));
-      const unknown = [...known.keys()].filter((text) => known.get(text) === undefined);
-      if (unknown.length < known.size) options.onCached?.(known.size - unknown.length);
-      await inParallel(split(unknown, provider.batch), async (batch) => {
-        const vectors = await measured(parsed.kind, options, () =>
-          bounded(sizes, model!, batch.length, (bytesMax) =>
-            embedBatch(provider, batch, options, deadline, bytesMax),
-          ),
-        );
-        for (const [i, text] of batch.entries()) {
-          known.set(text, vectors[i]!);
-          remember(`${model}\n${text}`, vectors[i]!);
-        }
-      });
-      return texts.map((text) => known.get(text)!);
+    embedEach,
+    async embed(model, texts, deadline, use) {
+      const found = await embedEach(model, texts, deadline, use);
+      return found.map((one, i) => (one instanceof Float64Array ? one : refuse(one, texts, i)));
     },
   };
 }
 
-/** Limits the response by the size of the model's earlier ones. */
-async function bounded(
-  sizes: AnswerSize,
-  model: string,
-  texts: number,
-  work: (bytesMax: number) => Promise<Float64Array[]>,
-): Promise<Float64Array[]> {
-  try {
-    const vectors = await work(sizes.bound(model, texts));
-    sizes.learn(model, vectors[0]!.length);
-    return vectors;
-  } catch (error) {
-    if (error instanceof TrellisError && error.data.args.detail === tooLong) sizes.forget(model);
-    throw error;
-  }
-}
+/** Names the text in its refusal. */
+const withText = (error: ErrorData, text: string): ErrorData =>
+  error.code === 'EMBEDDING_REFUSED'
+    ? { ...error, args: { ...error.args, which: `the text "${excerpt(text)}"` } }
+    : error;
 
-/** Reports the duration and the result of a call to the metrics. */
-async function measured<T>(
-  provider: string,
-  { onCall }: EmbedderOptions,
-  work: () => Promise<T>,
-): Promise<T> {
-  const started = performance.now();
-  const reportCall = (code?: string) =>
-    onCall?.(provider, (performance.now() - started) / 1000, code);
-  try {
-    const result = await work();
-    reportCall();
-    return result;
-  } catch (error) {
-    reportCall(error instanceof TrellisError ? error.data.code : 'INTERNAL');
-    throw error;
-  }
-}
-
-async function embedBatch(
-  provider: Provider,
-  texts: readonly string[],
-  options: EmbedderOptions,
-  deadline: number,
-  bytesMax: number,
-): Promise<Float64Array[]> {
-  const call = provider.call(texts);
-  const body = await request(call, options, deadline, bytesMax);
-  return readVectors({ provider: call.provider, body, texts: texts.length }, deadline);
-}
-
-function split(texts: readonly string[], size: number): string[][] {
-  const parts: string[][] = [];
-  for (let i = 0; i < texts.length; i += size) parts.push(texts.slice(i, i + size));
-  return parts;
-}
-
-/** Runs `work` on all parts; starts no further part after a failure. */
-async function inParallel<T>(parts: readonly T[], work: (part: T) => Promise<void>): Promise<void> {
-  let next = 0;
-  const runner = async (): Promise<void> => {
-    while (next < parts.length) {
-      const part = parts[next++]!;
-      try {
-        await work(part);
-      } catch (error) {
-        next = parts.length;
-        throw error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(parallelMax, parts.length) }, runner));
+/** Fails with the refusal of text `i`, and says its number. */
+function refuse(error: ErrorData, texts: readonly string[], i: number): never {
+  if (error.code !== 'EMBEDDING_REFUSED' || texts.length === 1) throw new TrellisError(error);
+  const which = `text ${i + 1} of ${texts.length}, "${excerpt(texts[i]!)}"`;
+  return fail(error.code, { ...error.args, which });
 }

@@ -1,29 +1,35 @@
 // Serializes embeddings that one node of a cluster sends with a call to the node that writes.
-// Invariant: an embedding is found only by its model and its text.
+// Invariant: an embedding is found only by its model, its use and its text.
 import { createHash } from 'node:crypto';
+import type { EmbedUse } from './embedder.js';
+
+/** What decides, together with the text, which vector it has. */
+export interface TransferUse extends EmbedUse {
+  model: string | undefined;
+}
 
 /** Result of one text. */
 export interface Embedded {
-  model: string | undefined;
+  use: TransferUse;
   text: string;
   vector: Float64Array;
 }
 
-/** `TLV1`, then for each: hash of model and text, count of numbers u32, the numbers f64; little-endian. */
+/** `TLV1`, then for each: hash of use and text, count of numbers u32, the numbers f64; little-endian. */
 const mark = 0x31564c54;
 const hashBytes = 32;
 
-const computeHash = (model: string | undefined, text: string): Buffer =>
+const computeHash = ({ model, purpose, dimensions }: TransferUse, text: string): Buffer =>
   createHash('sha256')
-    .update(JSON.stringify([model, text]))
+    .update(JSON.stringify([model, purpose, dimensions, text]))
     .digest();
 
 export function packEmbedded(list: readonly Embedded[]): Uint8Array {
   const bytes = list.reduce((sum, { vector }) => sum + hashBytes + 4 + vector.length * 8, 4);
   const out = Buffer.alloc(bytes);
   let at = out.writeUInt32LE(mark);
-  for (const { model, text, vector } of list) {
-    at += computeHash(model, text).copy(out, at);
+  for (const { use, text, vector } of list) {
+    at += computeHash(use, text).copy(out, at);
     at = out.writeUInt32LE(vector.length, at);
     for (const number of vector) at = out.writeDoubleLE(number, at);
   }
@@ -50,7 +56,7 @@ export class CarriedEmbeddings {
     }
   }
 
-  find(model: string | undefined, text: string): Float64Array | undefined {
-    return this.#vectors.get(computeHash(model, text).toString('latin1'));
+  find(use: TransferUse, text: string): Float64Array | undefined {
+    return this.#vectors.get(computeHash(use, text).toString('latin1'));
   }
 }

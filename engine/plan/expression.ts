@@ -137,8 +137,11 @@ export type Expression =
   | { kind: 'date'; function: DateFunction; of: Expression[] }
   | { kind: 'list'; items: Expression[] }
   | { kind: 'record'; members: { name: string; value: Expression }[] }
-  /** The embedding of a text, computed before the transaction with the model of vector type `type`. */
-  | { kind: 'embed'; text: Expression; type?: string }
+  /**
+   * The embedding of a text, computed before the transaction with the model of vector type `type`. `isQuery`:
+   * the vector is searched for, not stored.
+   */
+  | { kind: 'embed'; text: Expression; type?: string; isQuery?: true }
   | Pipeline
   /**
    * Projects every element of `of` (one or a list; null stays null). The result is printed member by member.

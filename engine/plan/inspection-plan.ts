@@ -26,7 +26,7 @@ export function inspectionPlan(request: InspectionRequest): Plan {
  */
 export function embeddingPlan(text: string, type: string | undefined): Plan {
   const literal: Expression = { kind: 'literal', value: text };
-  const site = { text: literal, ...(type !== undefined && { type }) };
+  const site = { text: literal, isQuery: true as const, ...(type !== undefined && { type }) };
   return {
     ...inspectionPlan({ kind: 'nodes', type: '', count: 0 }),
     name: 'look/embedding',

@@ -107,6 +107,8 @@ export interface EmbedSite {
   text: Expression;
   /** Vector type that determines the model, if known. */
   type?: string;
+  /** The vector is searched for, not stored. */
+  isQuery?: true;
 }
 
 /**

@@ -24,6 +24,8 @@ export interface EmbeddedText {
   vector: string;
   /** The vector type whose model is used, if known. */
   type?: string;
+  /** The vector is searched for, not stored. */
+  isQuery?: true;
   /** Parameter of the query that contains the text. */
   parameter?: string;
   /** The text, if no parameter contains it. */

@@ -169,7 +169,10 @@ class Division {
   #bindVector(embed: Extract<Expression, { kind: 'embed' }>): Expression {
     const { parameters } = this.plan;
     const text = this.#resolve(embed.text);
-    const ofType = embed.type === undefined ? {} : { type: embed.type };
+    const ofType = {
+      ...(embed.type !== undefined && { type: embed.type }),
+      ...(embed.isQuery && { isQuery: embed.isQuery }),
+    };
     const vector = `vector of text ${this.#texts.length}`;
     if (text.kind === 'literal' && typeof text.value === 'string') {
       this.#texts.push({ vector, ...ofType, text: text.value });

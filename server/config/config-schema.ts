@@ -151,6 +151,13 @@ const configSchema = section({
     retries: integer(3, 0, 10),
     cache_entries: integer(1_024, 0, 1_000_000),
     allow_private: flag(false),
+    /** 0: what is usual for the provider. */
+    batch_texts: integer(0, 0, 4_096),
+    batch_tokens: integer(0, 0, 10_000_000),
+    /** 0: those of the model. */
+    dimensions: integer(0, 0, 65_535),
+    task: choice('retrieval', 'similarity', 'classification', 'clustering', 'none'),
+    concurrency: integer(16, 1, 64),
   }),
   log: section({
     level: choice('info', 'debug', 'warn', 'error'),
@@ -247,6 +254,7 @@ function collectKeys(properties: Tree, prefix: string): Map<string, KeySchema> {
 export function schemaOf(key: string): KeySchema | undefined {
   const known = keySchemas.get(key);
   if (known !== undefined) return known;
+  if (/^embedding\.prefixes\.(query|document)$/.test(key)) return text('');
   if (/^tenants\.databases\.[a-z0-9][a-z0-9_-]{0,62}$/.test(key)) return text('');
   if (/^sharding\.types\.[A-Za-z_][A-Za-z0-9_]{0,50}$/.test(key)) return integer(1, 1, 1_024);
   const match = /^vectors\.([A-Za-z_][A-Za-z0-9_]*)\.([a-z_]+)$/.exec(key);

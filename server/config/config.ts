@@ -21,6 +21,8 @@ export type { Environment };
 export interface Config extends Omit<ConfigValues, 'limits'> {
   limits: Limits;
   vectorTypes: Record<string, VectorTypeConfig>;
+  /** Put before each text, by what it is for. */
+  embeddingPrefixes: { query?: string; document?: string };
   projectDir: string;
   /** Absolute path. */
   dataDir: string;
@@ -256,12 +258,14 @@ function assemble(
   replaceZero(settings, 'vectors.memory_bytes', indexBytes(memory));
   const nested: Record<string, Record<string, unknown>> = {};
   const vectorTypes: Record<string, Record<string, unknown>> = Object.create(null);
+  const prefixes: Record<string, string> = {};
   const folders = new Map<string, string>();
   const scatter = new Map<string, number>();
   for (const [key, { value }] of settings) {
     const [section, name, deep] = key.split('.');
     if (section === 'sharding' && deep !== undefined) scatter.set(deep, value as number);
     else if (section === 'tenants' && deep !== undefined) folders.set(deep, value as string);
+    else if (section === 'embedding' && deep !== undefined) prefixes[deep] = value as string;
     else if (deep !== undefined) (vectorTypes[name!] ??= {})[deep] = value;
     else if (name !== undefined) (nested[section!] ??= {})[name] = value;
   }
@@ -275,6 +279,7 @@ function assemble(
     ...values,
     limits: values.limits as Limits,
     vectorTypes: vectorTypes as Record<string, VectorTypeConfig>,
+    embeddingPrefixes: prefixes,
     projectDir,
     dataDir,
     databases: tenantFolders(withShards(folders, scatter, dataDir), projectDir, dataDir),

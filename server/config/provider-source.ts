@@ -2,23 +2,14 @@
 // Invariant: a credential goes only to an address from the same source, or to the provider's own address. So
 // a project cannot send the user's key to its own host, and an address in the environment never receives the
 // project's key.
+import { providerVariables } from '../../engine/internal.js';
 import { type Environment, type Setting, isSet } from './setting.js';
 
-/** Variables with the address and the credential of a provider. */
-interface Variables {
-  address: readonly string[];
-  credential?: string;
-}
-
-const providers: readonly Variables[] = [
-  { address: ['OPENAI_BASE_URL'], credential: 'OPENAI_API_KEY' },
-  {
-    address: ['AZURE_OPENAI_ENDPOINT', 'AZURE_OPENAI_RESOURCE_NAME'],
-    credential: 'AZURE_OPENAI_API_KEY',
-  },
-  { address: ['GEMINI_BASE_URL'], credential: 'GEMINI_API_KEY' },
-  { address: ['EMBEDDING_URL'] },
-];
+/** Variables that name the proxy. A project cannot set them, because a proxy could read what is sent. */
+const proxyVariables = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'].flatMap((name) => [
+  name,
+  name.toLowerCase(),
+]);
 
 export interface ProviderSettings {
   /** Values by variable, without those that are not used. */
@@ -45,7 +36,7 @@ export function providerSettings(outer: Environment, dotEnv: Environment): Provi
   };
   const sourceOf = (...names: string[]): Source | undefined =>
     (['environment', '.env'] as const).find((one) => names.some((name) => isSet(from[one][name])));
-  for (const { address, credential } of providers) {
+  for (const { address, credential } of providerVariables) {
     const addressed = sourceOf(...address);
     if (addressed !== undefined) for (const name of address) take(name, addressed);
     if (credential === undefined) continue;
@@ -59,5 +50,7 @@ export function providerSettings(outer: Environment, dotEnv: Environment): Provi
         'an address is used only with a credential of the same source';
     }
   }
+  // They may have credentials, so `trellis config print` does not show them.
+  for (const name of proxyVariables) environment[name] ??= outer[name];
   return { environment, withheld, settings };
 }

@@ -1,7 +1,7 @@
 // Characters that nobody sees as what they are stand as escapes wherever people read: in tables, log lines, pictures of
 // faults, and what errors quote. Programs get them as they are.
 import { describe, expect, test } from 'vitest';
-import { extractMessage } from '../../engine/embed/provider-response.js';
+import { extractMessage } from '../../engine/embed/provider/provider-response.js';
 import { type TrellisError, errorMessage, excerpt, fail } from '../../engine/base/errors.js';
 import { visible } from '../../engine/base/text/visible.js';
 import { defaultLimits, printDiagnostic } from '../../engine/internal.js';

@@ -22,7 +22,7 @@ const providers = {
   gemini: {
     model: 'gemini:embedding-001:CLUSTERING',
     env: (url: string) => ({ GEMINI_API_KEY: 'ge-planted', GEMINI_BASE_URL: url }),
-    path: '/v1beta/models/embedding-001:embedContent',
+    path: '/v1beta/models/embedding-001:batchEmbedContents',
     header: ['x-goog-api-key', 'ge-planted'],
   },
   local: {
@@ -122,11 +122,11 @@ const fail = (name: string, status: number, code: string, ...answers: StubAnswer
 const long = '😀'.repeat(400);
 
 const failures: Failure[] = [
-  fail('refused credential', 500, 'EMBEDDING_FAILED', {
+  fail('refused credential', 500, 'EMBEDDING_NOT_CONFIGURED', {
     status: 401,
     body: '{"error":{"message":"Incorrect API key"}}',
   }),
-  fail('a long message is cut at a character [BREAK-EMBED]', 500, 'EMBEDDING_FAILED', {
+  fail('a long message is cut at a character [BREAK-EMBED]', 400, 'EMBEDDING_REFUSED', {
     status: 400,
     body: JSON.stringify({ error: { message: `a${long}` } }),
   }),
@@ -200,7 +200,8 @@ test('a slow embedding holds no writer', async () => {
 });
 
 test('a missing credential is found at the call and named', async () => {
-  const env = { AZURE_OPENAI_ENDPOINT: stub.url };
+  // A server on this machine would need no credential.
+  const env = { AZURE_OPENAI_ENDPOINT: 'https://models.example' };
   const bare = await startServer({ sources, env });
   try {
     for (const [name, variable] of [

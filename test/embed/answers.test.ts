@@ -39,6 +39,7 @@ const embedder = (timeoutMs = 60_000) =>
     retries: 0,
     cacheEntries: 0,
     allowPrivate: true,
+    concurrency: 64,
   });
 const soon = (): number => performance.now() + 60_000;
 

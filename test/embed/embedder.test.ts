@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ErrorData, errorMessage, TrellisError } from '../../engine/base/errors.js';
 import { createEmbedder } from '../../engine/embed/create-embedder.js';
-import type { EmbedderOptions } from '../../engine/embed/embedder.js';
-import { isPrivateAddress, leadsInside } from '../../engine/embed/private-address.js';
+import type { EmbedderOptions, EmbedUse } from '../../engine/embed/embedder.js';
+import { isPrivateAddress, leadsInside } from '../../engine/embed/provider/private-address.js';
 import {
   type EmbeddingStub,
   startEmbeddingStub,
@@ -48,40 +48,132 @@ const text = 'Ferns like shade';
 const vector = Float64Array.from(stubVector(text));
 
 describe('providers', () => {
-  const cases: [string, string, object][] = [
-    ['openai:m-small', '/v1/embeddings', { input: text, model: 'm-small' }],
-    ['m-small', '/v1/embeddings', { input: text, model: 'm-small' }],
-    ['openai:ft:x:y', '/v1/embeddings', { input: text, model: 'ft:x:y' }],
+  /** Model, dimensions, purpose, path, and body of a request for two texts. */
+  const two = ['Ferns like shade', 'Moss'];
+  const rows: [string, EmbedUse, string, object][] = [
+    ['openai:m-small', {}, '/v1/embeddings', { input: two, model: 'm-small' }],
+    ['m-small', {}, '/v1/embeddings', { input: two, model: 'm-small' }],
+    ['openai:ft:x:y', {}, '/v1/embeddings', { input: two, model: 'ft:x:y' }],
+    [
+      'openai:text-embedding-3-large',
+      { dimensions: 3 },
+      '/v1/embeddings',
+      { input: two, model: 'text-embedding-3-large', dimensions: 3 },
+    ],
     [
       'azure_openai:my deploy',
+      {},
       '/openai/deployments/my%20deploy/embeddings?api-version=2024-10-21',
-      { input: text },
+      { input: two },
     ],
     [
       'gemini:g-001',
-      '/v1beta/models/g-001:embedContent',
-      { content: { parts: [{ text }] }, taskType: 'RETRIEVAL_DOCUMENT' },
+      { dimensions: 3 },
+      '/v1beta/models/g-001:batchEmbedContents',
+      {
+        requests: two.map((text) => ({
+          model: 'models/g-001',
+          content: { parts: [{ text }] },
+          taskType: 'RETRIEVAL_DOCUMENT',
+          outputDimensionality: 3,
+        })),
+      },
     ],
     [
-      'gemini:g-001:RETRIEVAL_QUERY',
-      '/v1beta/models/g-001:embedContent',
-      { content: { parts: [{ text }] }, taskType: 'RETRIEVAL_QUERY' },
+      'gemini:g-001',
+      { purpose: 'query' },
+      '/v1beta/models/g-001:batchEmbedContents',
+      {
+        requests: two.map((text) => ({
+          model: 'models/g-001',
+          content: { parts: [{ text }] },
+          taskType: 'RETRIEVAL_QUERY',
+        })),
+      },
     ],
-    ['local', '/embed', { text, chunk_style: 'recursive', chunk_size: 100 }],
+    [
+      'gemini:g-001:CLUSTERING',
+      { purpose: 'query' },
+      '/v1beta/models/g-001:batchEmbedContents',
+      {
+        requests: two.map((text) => ({
+          model: 'models/g-001',
+          content: { parts: [{ text }] },
+          taskType: 'CLUSTERING',
+        })),
+      },
+    ],
+    [
+      'voyage:voyage-3.5',
+      { dimensions: 3 },
+      '/v1/embeddings',
+      { input: two, model: 'voyage-3.5', input_type: 'document', output_dimension: 3 },
+    ],
+    [
+      'voyage:voyage-3.5',
+      { purpose: 'query' },
+      '/v1/embeddings',
+      { input: two, model: 'voyage-3.5', input_type: 'query' },
+    ],
+    [
+      'cohere:embed-v4.0',
+      { purpose: 'query', dimensions: 3 },
+      '/v2/embed',
+      {
+        model: 'embed-v4.0',
+        texts: two,
+        input_type: 'search_query',
+        embedding_types: ['float'],
+        output_dimension: 3,
+      },
+    ],
+    [
+      'mistral:mistral-embed',
+      { purpose: 'query' },
+      '/v1/embeddings',
+      { input: two, model: 'mistral-embed' },
+    ],
+    [
+      'jina:jina-embeddings-v3',
+      { purpose: 'query', dimensions: 3 },
+      '/v1/embeddings',
+      { input: two, model: 'jina-embeddings-v3', task: 'retrieval.query', dimensions: 3 },
+    ],
+    [
+      'jina:jina-embeddings-v2-base-en',
+      {},
+      '/v1/embeddings',
+      { input: two, model: 'jina-embeddings-v2-base-en' },
+    ],
+    [
+      'ollama:nomic-embed-text:v1.5',
+      {},
+      '/api/embed',
+      { model: 'nomic-embed-text:v1.5', input: two },
+    ],
+    ['tei', {}, '/tei/embed', { inputs: two }],
+    ['tei:BAAI/bge-m3', { dimensions: 3 }, '/tei/embed', { inputs: two, dimensions: 3 }],
   ];
-  it.each(cases)('%s', async (model, path, body) => {
-    expect(await embedderWith().embed(model, [text], soon())).toEqual([vector]);
+  it.each(rows)('EM07 %s for %j', async (model, use, path, body) => {
+    const vectors = two.map((each) => Float64Array.from(stubVector(each)));
+    expect(await embedderWith().embed(model, two, soon(), use)).toEqual(vectors);
     expect(stub.calls).toHaveLength(1);
-    expect(stub.calls[0]).toMatchObject({ path, body });
+    expect([stub.calls[0]!.path, stub.calls[0]!.body]).toEqual([path, body]);
   });
 
-  it.each(['openai:m', 'azure_openai:m', 'gemini:m', 'local'])(
+  it('EM07 local takes one text in a call', async () => {
+    expect(await embedderWith().embed('local', [text], soon())).toEqual([vector]);
+    const body = { text, chunk_style: 'recursive', chunk_size: 100 };
+    expect(stub.calls[0]).toMatchObject({ path: '/embed', body });
+  });
+
+  it.each(['openai:m', 'azure_openai:m', 'gemini:m', 'cohere:m', 'ollama:m', 'tei', 'local'])(
     '%s keeps the order of many texts and embeds equal ones one time',
     async (model) => {
       const texts = ['b', 'aa', 'b', 'ccc', 'aa', ''];
       const vectors = await embedderWith().embed(model, texts, soon());
       expect(vectors).toEqual(texts.map((each) => Float64Array.from(stubVector(each))));
-      expect(stub.calls).toHaveLength(/openai/.test(model) ? 1 : 4);
+      expect(stub.calls).toHaveLength(model === 'local' ? 4 : 1);
     },
   );
 
@@ -92,13 +184,49 @@ describe('providers', () => {
     expect(stub.calls).toHaveLength(3);
   });
 
+  it('EM06 tasks and prefixes: each purpose has its own, and its own place in the cache', async () => {
+    const prefixes = { query: 'search_query: ', document: 'search_document: ' };
+    const embedder = embedderWith({ prefixes, task: 'similarity' });
+    for (const purpose of ['query', 'document'] as const) {
+      for (let i = 0; i < 2; i++) await embedder.embed('ollama:nomic', [text], soon(), { purpose });
+      await embedder.embed('jina:j-v3', [text], soon(), { purpose });
+    }
+    const sent = stub.calls.map(({ body }) => [body.input, body.task]);
+    expect(sent).toEqual([
+      [[prefixes.query + text], undefined],
+      [prefixes.query + text, 'text-matching'],
+      [[prefixes.document + text], undefined],
+      [prefixes.document + text, 'text-matching'],
+    ]);
+  });
+
+  it('EM06 one vector serves both purposes of a model without tasks', async () => {
+    const embedder = embedderWith();
+    for (const purpose of ['query', 'document'] as const)
+      await embedder.embed('m', [text], soon(), { purpose });
+    expect(stub.calls).toHaveLength(1);
+  });
+
+  it('EM06 a model that takes no number of dimensions is asked without it from then on', async () => {
+    const body = { error: { message: 'This model does not support specifying dimensions.' } };
+    stub.misbehave({ status: 400, body });
+    const embedder = embedderWith({ dimensions: 3 });
+    for (const each of ['a', 'b']) await embedder.embed('m', [each], soon());
+    expect(stub.calls.map((call) => call.body.dimensions)).toEqual([3, undefined, undefined]);
+    const fault = await faultOf(embedderWith({ dimensions: 8 }).embed('m', [text], soon()));
+    expect(fault).toMatchObject({ code: 'EMBEDDING_FAILED' });
+    expect(fault.args.detail).toBe('vectors of 3 numbers, and 8 are configured');
+  });
+
   it('hash needs none', async () => {
     const embedder = embedderWith({ environment: {} });
-    const [plain, short] = [
+    const [plain, short, asked] = [
       await embedder.embed('hash', [text, text], soon()),
-      await embedder.embed('hash:8', [text], soon()),
+      await embedder.embed('hash:8', [text], soon(), { dimensions: 16 }),
+      await embedder.embed('hash', [text], soon(), { dimensions: 16 }),
     ];
-    expect([plain.length, plain[0]!.length, short[0]!.length]).toEqual([2, 256, 8]);
+    expect([plain.length, plain[0]!.length]).toEqual([2, 256]);
+    expect([short[0]!.length, asked[0]!.length]).toEqual([8, 16]);
     expect(stub.calls).toHaveLength(0);
   });
 });
@@ -132,6 +260,12 @@ describe('cache', () => {
 });
 
 describe('not configured', () => {
+  /** Addresses that are not on this machine. */
+  const far = {
+    OPENAI_BASE_URL: 'https://models.example',
+    AZURE_OPENAI_ENDPOINT: 'https://models.example',
+    GEMINI_BASE_URL: '',
+  };
   const cases: [string | undefined, Record<string, string>, RegExp][] = [
     [undefined, {}, /no model/],
     ['', {}, /no model/],
@@ -140,14 +274,14 @@ describe('not configured', () => {
     ['azure_openai:..', {}, /no name/],
     ['hash:0', {}, /1 to 65535/],
     ['hash:x', {}, /1 to 65535/],
-    ['openai:m', { OPENAI_API_KEY: ' ' }, /OPENAI_API_KEY is not set/],
-    ['m', { OPENAI_API_KEY: '' }, /OPENAI_API_KEY/],
+    ['openai:m', { ...far, OPENAI_API_KEY: ' ' }, /OPENAI_API_KEY is not set/],
+    ['m', { ...far, OPENAI_API_KEY: '' }, /OPENAI_API_KEY/],
     ['openai:m', { OPENAI_API_KEY: 'a\nb' }, /OPENAI_API_KEY holds/],
     ['openai:m', { OPENAI_BASE_URL: 'file:///etc/passwd' }, /OPENAI_BASE_URL/],
     ['openai:m', { OPENAI_BASE_URL: `http://u:${stubCredential}@h` }, /OPENAI_BASE_URL/],
-    ['azure_openai:m', { AZURE_OPENAI_API_KEY: '' }, /AZURE_OPENAI_API_KEY/],
+    ['azure_openai:m', { ...far, AZURE_OPENAI_API_KEY: '' }, /AZURE_OPENAI_API_KEY/],
     ['azure_openai:m', { AZURE_OPENAI_ENDPOINT: '' }, /AZURE_OPENAI_RESOURCE_NAME/],
-    ['gemini:m', { GEMINI_API_KEY: '' }, /GEMINI_API_KEY/],
+    ['gemini:m', { ...far, GEMINI_API_KEY: '' }, /GEMINI_API_KEY/],
   ];
   it.each(cases)('%j with %j', async (model, environment, what) => {
     const embedder = embedderWith({ environment: { ...stub.environment, ...environment } });
@@ -159,13 +293,17 @@ describe('not configured', () => {
 });
 
 describe('failures', () => {
-  it('a wrong credential', async () => {
-    const environment = { ...stub.environment, OPENAI_API_KEY: 'wrong-key' };
-    const fault = await faultOf(embedderWith({ environment }).embed('m', [text], soon()));
-    expect(errorMessage(fault)).toBe(
-      'Error while embedding text: openai answered 401: Incorrect API key provided.',
-    );
-    expect(fault.code).toBe('EMBEDDING_FAILED');
+  it.each([
+    ['401', { environment: { OPENAI_API_KEY: 'wrong-key' } }, 'Incorrect API key provided.'],
+    ['403', { answer: { status: 403, body: { detail: 'no access' } } }, 'no access'],
+    ['400', { answer: { status: 400, body: { error: { message: 'API key not valid.' } } } }, 'API'],
+  ])('EM05 a refused credential, %s', async (status, { environment = {}, answer }, detail) => {
+    if (answer) stub.misbehave(answer);
+    const changed = { ...stub.environment, ...environment };
+    const asked = embedderWith({ environment: changed }).embed('m', [text], soon());
+    const fault = await faultOf(asked);
+    expect(fault.code).toBe('EMBEDDING_NOT_CONFIGURED');
+    expect(errorMessage(fault)).toContain(`openai answered ${status}: ${detail}`);
     expect(stub.calls).toHaveLength(1);
   });
 
@@ -182,7 +320,13 @@ describe('failures', () => {
       'a level=error [31m',
     ],
     ['an error that is a string', { status: 404, body: { error: 'gone' } }, 'gone'],
-    ['nothing', { status: 403, body: '' }, 'no message'],
+    ['nothing', { status: 405, body: '' }, 'no message'],
+    ['EM03 an error with status 200', { body: { error: { message: 'overloaded' } } }, 'overloaded'],
+    [
+      'base64 of half a number',
+      { body: { data: [{ embedding: 'AACAPwAA' }] } },
+      /no usable vector/,
+    ],
     ['a redirect', { status: 302, headers: { location: '/v1/embeddings' } }, /not followed/],
     ['text instead of JSON', { body: '<html>' }, /not JSON/],
     ['strings for numbers', { body: { data: [{ embedding: ['1', '2'] }] } }, /no usable vector/],
@@ -196,7 +340,8 @@ describe('failures', () => {
   it.each(refusals)('%s', async (_, misbehaviour, detail) => {
     stub.misbehave(misbehaviour);
     const fault = await faultOf(embedderWith().embed('m', [text], soon()));
-    expect(fault.code).toBe('EMBEDDING_FAILED');
+    const isRefused = [400, 422].includes((misbehaviour as { status?: number }).status ?? 200);
+    expect(fault.code).toBe(isRefused ? 'EMBEDDING_REFUSED' : 'EMBEDDING_FAILED');
     expect(fault.args.provider).toBe('openai');
     if (typeof detail === 'string') expect(fault.args.detail).toBe(detail);
     else expect(fault.args.detail).toMatch(detail);
@@ -222,19 +367,43 @@ describe('failures', () => {
     expectFigure(took - 1_000 - 500 * 1.2, 500, 'ms over the waits');
   });
 
-  it('does not wait beyond the deadline', async () => {
-    stub.misbehave({ status: 429, headers: { 'retry-after': '9' } });
+  const date = (ms: number): string => new Date(Date.now() + ms).toUTCString();
+  it.each([
+    ['whole seconds', { 'retry-after': '9' }, 9, 9],
+    ['decimals', { 'retry-after': '8.25' }, 9, 9],
+    ['milliseconds of OpenAI', { 'retry-after': '1', 'retry-after-ms': '8250' }, 9, 9],
+    ['a date', { 'retry-after': date(60_000) }, 30, 61],
+  ])('EM02 a wait that is too long is told at once: %s', async (_, headers, least, most) => {
+    stub.misbehave({ status: 429, headers });
     const start = performance.now();
     const fault = await faultOf(embedderWith().embed('m', [text], soon(1000)));
     expect(fault.code).toBe('EMBEDDING_UNAVAILABLE');
+    expect(fault.args.seconds).toBeGreaterThanOrEqual(least);
+    expect(fault.args.seconds).toBeLessThanOrEqual(most);
     expectFigure(performance.now() - start, 800, 'ms to give up');
   });
 
-  it('gives up on slow answers', async () => {
+  it.each(['0.05', 'Thu, 01 Jan 1970 00:00:00 GMT'])('EM02 waits as %s says', async (value) => {
+    stub.misbehave({ status: 503, headers: { 'retry-after': value } });
+    const start = performance.now();
+    expect(await embedderWith().embed('m', [text], soon())).toEqual([vector]);
+    expectFigure(performance.now() - start, 180, 'ms of a short wait');
+  });
+
+  it('EM05 a try that hangs leaves time for the next one', async () => {
+    stub.misbehave({ delayMs: 3000 });
+    const start = performance.now();
+    expect(await embedderWith().embed('m', [text], soon(2000))).toEqual([vector]);
+    expect(stub.calls).toHaveLength(2);
+    expectFigure(performance.now() - start, 1800, 'ms with one try that hangs');
+  });
+
+  it('EM05 gives up on slow answers when the time is over', async () => {
     stub.misbehave({ delayMs: 2000 });
-    const fault = await faultOf(embedderWith({ timeoutMs: 100 }).embed('m', [text], soon()));
+    const once = embedderWith({ timeoutMs: 100, retries: 0 }).embed('m', [text], soon());
+    const fault = await faultOf(once);
     expect(fault).toEqual({ code: 'EMBEDDING_TIMEOUT', args: { provider: 'openai', ms: 100 } });
-    stub.misbehave({ delayMs: 2000 });
+    stub.misbehave(...Array(4).fill({ delayMs: 2000 }));
     const late = await faultOf(embedderWith().embed('m', [text], soon(80)));
     expect(late.code).toBe('EMBEDDING_TIMEOUT');
     expect(late.args.ms).toBeLessThanOrEqual(80);

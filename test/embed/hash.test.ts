@@ -2,7 +2,7 @@
 // others.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { hashEmbedding } from '../../engine/embed/hash.js';
+import { hashEmbedding } from '../../engine/embed/provider/hash.js';
 
 const rounded = (text: string, dimensions = 8): number[] =>
   [...hashEmbedding(text, dimensions)].map((x) => Number(x.toFixed(6)));

@@ -1,4 +1,4 @@
-// An embedding provider on this machine that supports all four forms, checks credentials, and can fail on
+// An embedding provider on this machine that supports the form of every provider, checks credentials, and can fail on
 // request. Its vectors are small and depend on the text: [characters, vowels, 1].
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -57,6 +57,16 @@ export async function startEmbeddingStub(): Promise<EmbeddingStub> {
       AZURE_OPENAI_API_KEY: stubCredential,
       GEMINI_BASE_URL: url,
       GEMINI_API_KEY: stubCredential,
+      VOYAGE_BASE_URL: `${url}/v1`,
+      VOYAGE_API_KEY: stubCredential,
+      COHERE_BASE_URL: url,
+      COHERE_API_KEY: stubCredential,
+      MISTRAL_BASE_URL: `${url}/v1`,
+      MISTRAL_API_KEY: stubCredential,
+      JINA_BASE_URL: `${url}/v1`,
+      JINA_API_KEY: stubCredential,
+      OLLAMA_BASE_URL: url,
+      TEI_BASE_URL: `${url}/tei`,
       EMBEDDING_URL: `${url}/embed`,
     },
     calls,
@@ -99,11 +109,25 @@ function answerOf(
     if (url.searchParams.get('api-version') !== '2024-10-21') return { status: 404, body: {} };
     return { status: 200, body: openaiAnswer(body.input) };
   }
-  if (/^\/v1beta\/models\/[^/]+:embedContent$/.test(url.pathname)) {
+  if (/^\/v1beta\/models\/[^/]+:batchEmbedContents$/.test(url.pathname)) {
     if (headers['x-goog-api-key'] !== stubCredential) return refused;
-    const { parts } = body.content as { parts: { text: string }[] };
-    return { status: 200, body: { embedding: { values: stubVector(parts[0]!.text) } } };
+    const requests = body.requests as { content: { parts: { text: string }[] } }[];
+    const embeddings = requests.map(({ content }) => ({
+      values: stubVector(content.parts[0]!.text),
+    }));
+    return { status: 200, body: { embeddings } };
   }
+  if (url.pathname === '/v2/embed') {
+    if (headers.authorization !== `Bearer ${stubCredential}`) return refused;
+    return {
+      status: 200,
+      body: { embeddings: { float: (body.texts as string[]).map(stubVector) } },
+    };
+  }
+  if (url.pathname === '/api/embed')
+    return { status: 200, body: { embeddings: (body.input as string[]).map(stubVector) } };
+  if (url.pathname === '/tei/embed')
+    return { status: 200, body: (body.inputs as string[]).map(stubVector) };
   if (url.pathname === '/embed')
     return { status: 200, body: { embedding: stubVector(body.text as string) } };
   return { status: 404, body: { error: `no such path ${path}` } };

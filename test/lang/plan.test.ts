@@ -347,7 +347,7 @@ test('options of a request for a query', () => {
   );
   expect(model.model).toBe('openai:small');
   expect(model.embeds).toEqual([
-    { loops: [], text: { kind: 'parameter', index: 0 }, type: 'Note' },
+    { loops: [], text: { kind: 'parameter', index: 0 }, type: 'Note', isQuery: true },
   ]);
 });
 

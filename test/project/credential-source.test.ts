@@ -6,7 +6,7 @@ import { createServer as createPlainServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEmbedder } from '../../engine/embed/create-embedder.js';
-import { modelDestination } from '../../engine/embed/model-check.js';
+import { modelDestination } from '../../engine/embed/provider/model-check.js';
 import { loadConfig } from '../../server/config/config.js';
 import { checkProjectPaths } from '../../server/config/project-paths.js';
 import { makeFolder, writeProject } from '../support/project.js';
@@ -28,6 +28,9 @@ const providers = [
   ['openai:m', 'OPENAI_BASE_URL', 'OPENAI_API_KEY', 'api.openai.com'],
   ['azure_openai:m', 'AZURE_OPENAI_ENDPOINT', 'AZURE_OPENAI_API_KEY', undefined],
   ['gemini:m', 'GEMINI_BASE_URL', 'GEMINI_API_KEY', 'generativelanguage.googleapis.com'],
+  ['voyage:m', 'VOYAGE_BASE_URL', 'VOYAGE_API_KEY', 'api.voyageai.com'],
+  ['mistral:m', 'MISTRAL_BASE_URL', 'MISTRAL_API_KEY', 'api.mistral.ai'],
+  ['jina:m', 'JINA_BASE_URL', 'JINA_API_KEY', 'api.jina.ai'],
 ] as const;
 
 const keyOf = (place: Place): string => `key-of-${place === '.env' ? 'project' : 'caller'}`;
@@ -70,15 +73,32 @@ test.each(cells)('$provider.0, address in $at, key in $keyed', async ({ provider
     expect(JSON.stringify(stubs[used].requests[0]!.headers)).toContain(keyOf(used));
     const { host } = new URL(stubs[used].url);
     expect(modelDestination(model, config)).toEqual({ host, variable: credential });
+  } else if (keyed.length === 0) {
+    // A server on this machine needs no credential, and gets none.
+    await asked;
+    expect(modelDestination(model, config)).toBeUndefined();
+    expect(JSON.stringify(stubs[used].requests[0]!.headers)).not.toContain('key-of');
   } else {
-    const named = keyed.length === 0 ? credential : `${address} is set in .*${credential} in`;
+    const named = `${address} is set in .*${credential} in`;
     await expect(asked).rejects.toMatchObject({
       data: { code: 'EMBEDDING_NOT_CONFIGURED', args: { what: expect.stringMatching(named) } },
     });
     expect(modelDestination(model, config)).toBeUndefined();
   }
   const all = places.flatMap((place) => stubs[place].requests);
-  expect(all).toHaveLength(keyed.includes(used) ? 1 : 0);
+  expect(all).toHaveLength(keyed.includes(used) || keyed.length === 0 ? 1 : 0);
+});
+
+test('a project names no proxy: only the environment does', () => {
+  const projectDir = makeFolder();
+  writeFileSync(join(projectDir, '.env'), 'HTTPS_PROXY=http://project\nno_proxy=*\n');
+  const environment = { HTTP_PROXY: 'http://caller' };
+  const { environment: used } = loadConfig({ projectDir, flags: new Map(), environment });
+  expect([used.HTTPS_PROXY, used.HTTP_PROXY, used.no_proxy]).toEqual([
+    undefined,
+    'http://caller',
+    undefined,
+  ]);
 });
 
 test('the resource of Azure is an address, too', () => {

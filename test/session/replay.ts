@@ -8,7 +8,7 @@ import {
   TrellisError,
 } from '../../engine/base/errors.js';
 import { defaultLimits, type Limits } from '../../engine/base/limits.js';
-import { hashEmbedding } from '../../engine/embed/hash.js';
+import { hashEmbedding } from '../../engine/embed/provider/hash.js';
 import type { Program } from '../../engine/plan/program.js';
 import { createSessionService, type SessionService } from '../../server/handlers/sessions.js';
 import type { Case } from '../support/corpus/case.js';

@@ -3,7 +3,7 @@ import type { ClusterPosition } from '../../cluster/node.js';
 import type { ClusterOptions } from '../../cluster/options.js';
 import type { ShardIndex } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
-import type { Embedder } from '../../embed/embedder.js';
+import type { BatchEmbedder } from '../../embed/embedder.js';
 import type { Argument } from '../../exec/runtime/execute.js';
 import type { Plan } from '../../plan/plan.js';
 import type { Program } from '../../plan/program.js';
@@ -27,7 +27,7 @@ export interface DatabaseOptions {
   limits: Limits;
   /** Number of reader threads. With 0, every read runs on the caller's thread (embedding in a backend). */
   workers: number;
-  embedder: Embedder;
+  embedder: BatchEmbedder;
   /** Model for texts when neither the query nor the vector type names one. */
   embeddingModel?: string;
   /** Options per vector type; `default` for all others. */

@@ -8,6 +8,7 @@ import { parseUuid, computeShard } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
 import { scanBody } from '../../json/decode.js';
 import type { Merge } from '../../plan/scatter-merge.js';
+import type { Purpose } from '../../embed/embedder.js';
 import type { Plan, Query } from '../../plan/plan.js';
 import type { Program } from '../../plan/program.js';
 import type { Claim } from '../idempotency/idempotency-key.js';
@@ -37,6 +38,7 @@ export interface GatherOptions {
     type: string | undefined,
     texts: readonly string[],
     budgetMs: number,
+    purpose: Purpose,
   ) => Promise<Float64Array[]>;
   /**
    * Reserves the idempotency key of a write for all shards together, or releases it. The main database stores
@@ -143,16 +145,20 @@ export class ScatterGather {
     if (texts.length === 0 && moment === undefined) return body;
     const { limits, embed } = this.options;
     const view = body.length === 0 ? undefined : scanBody(body, limits);
-    const requests = texts.flatMap(({ vector, type, parameter, text }) => {
+    const requests = texts.flatMap(({ vector, type, isQuery, parameter, text }) => {
       const found = parameter === undefined ? undefined : view?.member(parameter);
       const isAbsent = found === undefined || found.kind === 'null';
       const wanted = found?.kind === 'string' ? found.text() : isAbsent ? text : undefined;
-      return wanted === undefined ? [] : [{ vector, type, text: wanted }];
+      const purpose: Purpose = isQuery ? 'query' : 'document';
+      return wanted === undefined ? [] : [{ vector, type, purpose, text: wanted }];
     });
-    const embedded = [...new Set(requests.map(({ type }) => type))].map(async (type) => {
-      const mine = requests.filter((one) => one.type === type);
+    const useOf = ({ type, purpose }: (typeof requests)[number]): string => `${purpose} ${type}`;
+    const embedded = [...new Set(requests.map(useOf))].map(async (use) => {
+      const mine = requests.filter((one) => useOf(one) === use);
       const wanted = mine.map(({ text }) => text);
-      const vectors = await embed(model, type, wanted, budgetMs ?? limits.query_time);
+      const { type, purpose } = mine[0]!;
+      const budget = budgetMs ?? limits.query_time;
+      const vectors = await embed(model, type, wanted, budget, purpose);
       return mine.map(({ vector }, i) => `"${vector}":[${vectors[i]!.join()}]`);
     });
     const now = new Date(wallMs()).toISOString();

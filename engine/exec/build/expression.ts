@@ -210,10 +210,10 @@ function buildExists(builder: Builder, { of }: Kind<'exists'>): Evaluate {
   };
 }
 
-function buildEmbed(builder: Builder, { text, type }: Kind<'embed'>): Evaluate {
+function buildEmbed(builder: Builder, { text, type, isQuery }: Kind<'embed'>): Evaluate {
   const evaluate = builder.value(text);
   return (frame) => {
-    const key = embeddingKey(type, readText(frame, evaluate, 'Embed'));
+    const key = embeddingKey(type, readText(frame, evaluate, 'Embed'), isQuery);
     const vector = frame.context.embeddings.get(key);
     assert(vector, 'every text of the plan was embedded before the transaction');
     return vector;

@@ -55,8 +55,8 @@ export type CollectTexts = (plan: Plan, args: readonly Argument[]) => string[];
 export type { Argument, Uuid };
 
 /**
- * Key of the vector type, which may have its own model, and the text. No type name contains the zero byte
- * between them.
+ * Key of the vector type, which may have its own model, of the text, and of whether its vector is searched
+ * for. No type name contains the zero byte between them.
  */
-export const embeddingKey = (type: string | undefined, text: string): string =>
-  `${type ?? ''}\0${text}`;
+export const embeddingKey = (type: string | undefined, text: string, isQuery = false): string =>
+  `${type ?? ''}\0${isQuery ? '?' : ''}\0${text}`;

@@ -72,14 +72,18 @@ export function widthArgument(
   return width ? { ef: width } : {};
 }
 
-/** Returns a vector for `type`: `[F64]`, an array of numbers, or `Embed(text)`. Undefined after a report. */
+/**
+ * Returns a vector for `type`: `[F64]`, an array of numbers, or `Embed(text)`. Undefined after a report.
+ * `isQuery`: it is searched for, not stored.
+ */
 export function vectorArgument(
   context: Context,
   value: Expr,
   scope: Scope,
   type: string,
+  isQuery = false,
 ): Expression | undefined {
-  const typed = context.check(value, innerScope(scope, { vectorType: type }));
+  const typed = context.check(value, innerScope(scope, { vectorType: type, isQuery }));
   if (typed.parameter !== undefined) {
     const parameter = context.parameters[typed.parameter]!;
     const { type } = parameter;

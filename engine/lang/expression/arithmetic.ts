@@ -152,9 +152,12 @@ export function checkEmbed(context: Context, call: Call, scope: Scope): TypedExp
     return nothing;
   }
   const text = typed.expression;
-  const { vectorType } = scope;
+  const { vectorType, isQuery } = scope;
   const loops = [...context.loops];
-  const ofType = vectorType ? { type: vectorType } : {};
+  const ofType = {
+    ...(vectorType && { type: vectorType }),
+    ...(isQuery && { isQuery: true as const }),
+  };
   context.embeds.push({ loops, text, ...ofType });
   return { type: embedding, cardinality: 'one', expression: { kind: 'embed', text, ...ofType } };
 }

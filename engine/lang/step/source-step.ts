@@ -105,7 +105,7 @@ export function checkVectorSearch(context: Context, call: Call, scope: Scope): T
   const known = ['min_score', 'ef'];
   const { positional, named } = searchArguments(context, call, known, 'SearchV<Type>(vector, k)');
   const [written, count] = positional ?? [];
-  const vector = written && vectorArgument(context, written, scope, type?.text ?? '');
+  const vector = written && vectorArgument(context, written, scope, type?.text ?? '', true);
   const k = count && resultCount(context, count, scope);
   const options = {
     ...scoreArgument(context, named, scope),

@@ -49,7 +49,7 @@ export const checkSearchWithin: StepChecker = (context, input, call, scope) => {
     'SearchV<Type>(vector, k)',
   );
   const [written, count] = positional ?? [];
-  const vector = written && vectorArgument(context, written, scope, type?.text ?? '');
+  const vector = written && vectorArgument(context, written, scope, type?.text ?? '', true);
   const k = count && resultCount(context, count, scope);
   const scoreMin = scoreArgument(context, named, scope);
   const found = type && findVectors(context, from, call, type.text);

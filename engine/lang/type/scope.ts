@@ -11,6 +11,8 @@ export interface Scope {
   readonly miss: Miss;
   /** The vector type for which a vector is computed: it determines the model of `Embed`. */
   readonly vectorType?: string;
+  /** True where the vector is searched for: a text is embedded as a query, not as a document. */
+  readonly isQuery?: boolean;
   /** True inside arithmetic, where an unknown name is a warning: HelixDB does not check names there. */
   readonly lenient?: boolean;
 }
@@ -19,7 +21,7 @@ export const outermostScope = (): Scope => ({ names: new Map(), miss: 'error' })
 
 export function innerScope(
   parent: Scope,
-  change: Partial<Pick<Scope, 'item' | 'miss' | 'vectorType' | 'lenient'>> = {},
+  change: Partial<Pick<Scope, 'item' | 'miss' | 'vectorType' | 'isQuery' | 'lenient'>> = {},
 ): Scope {
   return {
     parent,
@@ -28,6 +30,7 @@ export function innerScope(
     item: change.item ?? parent.item,
     lenient: change.lenient ?? parent.lenient,
     ...(change.vectorType === undefined ? {} : { vectorType: change.vectorType }),
+    ...(change.isQuery === undefined ? {} : { isQuery: change.isQuery }),
   };
 }
 

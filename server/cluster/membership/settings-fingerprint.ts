@@ -16,7 +16,12 @@ const limits = [
   'source_name',
 ].map((name) => `limits.${name}`);
 
-const others = ['compat', 'text.enabled', 'embedding.model', 'cluster.name', 'cluster.members'];
+const others = [
+  ...['compat', 'text.enabled', 'cluster.name', 'cluster.members'],
+  ...['model', 'dimensions', 'task', 'prefixes.query', 'prefixes.document'].map(
+    (name) => `embedding.${name}`,
+  ),
+];
 
 /** Vector settings, for all types or for one. */
 const ofVectors = /^vectors\.(?:[^.]+\.)?(?:metric|dimensions|store|embedding_model)$/;

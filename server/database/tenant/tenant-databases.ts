@@ -313,7 +313,7 @@ export class Tenants {
       shards: (type) => shards.get(type)!,
       limits,
       // The options of the main database name the models of all types.
-      embed: (model, type, texts, ms) => main.embed(model, type, texts, ms),
+      embed: (...args) => main.embed(...args),
       claim: (name, body, options) => main.call(name, body, options),
       hedgeMs: sharding.hedge_after,
       waitMs: cluster.wait_timeout,

@@ -136,7 +136,7 @@ test('K22 what its provider refuses is the answer, and nothing was done', async 
   const before = await count();
   stub.answers.push({ status: 401, body: '{"error":{"message":"no"}}' });
   const refused = await call('b', 'note', { text: 'refused' });
-  expect([refused.status, refused.body.code]).toEqual([500, 'EMBEDDING_FAILED']);
+  expect([refused.status, refused.body.code]).toEqual([500, 'EMBEDDING_NOT_CONFIGURED']);
   stub.answers.push({ delayMs: 400 });
   const late = await call('b', 'note', { text: 'late' }, { 'X-Request-Timeout-Ms': '150' });
   expect(late.status).toBe(504);
@@ -146,8 +146,12 @@ test('K22 what its provider refuses is the answer, and nothing was done', async 
 test('K22 precomputed vectors are accepted from nodes only, and one time', async () => {
   const text = 'forged';
   const forged = packEmbedded([
-    { model: 'local', text, vector: Float64Array.of(7, 7) },
-    { model: 'other', text: 'of another model', vector: Float64Array.of(7, 7) },
+    { use: { model: 'local', purpose: 'document' }, text, vector: Float64Array.of(7, 7) },
+    {
+      use: { model: 'other', purpose: 'document' },
+      text: 'of another model',
+      vector: Float64Array.of(7, 7),
+    },
   ]);
   const { client } = servers.get('a');
   const head = { path: '/note', tenant: '' };

@@ -20,13 +20,15 @@ export interface StubRequest {
 const stubVector = (text: string): number[] => [text.length, 1];
 
 function embeddingOf(path: string, body: never): string {
-  const { input, text, content } = body as {
+  const { input, text, requests } = body as {
     input?: string | string[];
     text?: string;
-    content?: { parts: { text: string }[] };
+    requests?: { content: { parts: { text: string }[] } }[];
   };
-  if (content !== undefined)
-    return JSON.stringify({ embedding: { values: stubVector(content.parts[0]!.text) } });
+  if (requests !== undefined) {
+    const texts = requests.map(({ content }) => content.parts[0]!.text);
+    return JSON.stringify({ embeddings: texts.map((one) => ({ values: stubVector(one) })) });
+  }
   if (text !== undefined) return JSON.stringify({ embedding: stubVector(text) });
   const texts = Array.isArray(input) ? input : [input ?? path];
   const data = texts.map((each, index) => ({ index, embedding: stubVector(each) }));

@@ -1,20 +1,14 @@
 // Checks the configuration of a model before the first text is embedded: whether it can be called, and which
 // host receives which credential.
-import { TrellisError, errorMessage } from '../base/errors.js';
-import type { EmbedderOptions } from './embedder.js';
+import { TrellisError, errorMessage } from '../../base/errors.js';
 import { parseModel } from './model.js';
-import { type Provider, findProvider } from './provider.js';
-
-type ProviderSettings = Pick<EmbedderOptions, 'environment' | 'withheld'>;
+import { type Environment, type Provider, findProvider } from './provider.js';
 
 /**
  * Returns why a model cannot be used, or undefined if its name is valid and its credentials are present.
  * Makes no call.
  */
-export function checkModel(
-  name: string | undefined,
-  settings: ProviderSettings,
-): string | undefined {
+export function checkModel(name: string | undefined, settings: Environment): string | undefined {
   try {
     findModelProvider(name, settings);
     return undefined;
@@ -30,17 +24,14 @@ export function checkModel(
  */
 export function modelDestination(
   name: string | undefined,
-  settings: ProviderSettings,
+  settings: Environment,
 ): { host: string; variable: string } | undefined {
   if (checkModel(name, settings) !== undefined) return undefined;
   const { host, variable } = findModelProvider(name, settings) ?? {};
   return host === undefined || variable === undefined ? undefined : { host, variable };
 }
 
-function findModelProvider(
-  name: string | undefined,
-  settings: ProviderSettings,
-): Provider | undefined {
+function findModelProvider(name: string | undefined, settings: Environment): Provider | undefined {
   const model = parseModel(name);
   return model.kind === 'hash' ? undefined : findProvider(model, settings);
 }

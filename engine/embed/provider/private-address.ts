@@ -25,6 +25,10 @@ for (const [net, prefix] of [
 ] as const)
   blocked.addSubnet(net, prefix, 'ipv6');
 
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
 /** A mapped IPv4 address counts as the address that it maps. */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address);
@@ -37,4 +41,12 @@ export async function leadsInside(url: URL): Promise<boolean> {
   if (isIP(host) !== 0) return isPrivateAddress(host);
   const addresses = await lookup(host, { all: true });
   return addresses.some(({ address }) => isPrivateAddress(address));
+}
+
+/** Returns true if the host is this machine by its name or number. Asks no DNS. */
+export function loopbackHost({ hostname }: URL): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (host === 'localhost' || host.endsWith('.localhost')) return true;
+  const family = isIP(host);
+  return family !== 0 && loopback.check(host, family === 4 ? 'ipv4' : 'ipv6');
 }

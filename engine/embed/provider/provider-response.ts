@@ -1,20 +1,28 @@
 // Validates responses of providers: returns usable vectors, or a message that is safe to show.
-import { fail } from '../base/errors.js';
-import { visible } from '../base/text/visible.js';
-import type { Embedder } from './embedder.js';
+import { fail } from '../../base/errors.js';
+import { readMember } from './provider-table.js';
+import { visible } from '../../base/text/visible.js';
 
 const messageMax = 200;
 const dimensionsMax = 65_535;
 
 /**
  * Returns the vector, or undefined if it is not a non-empty array of numbers that are finite as 32-bit
- * floats.
+ * floats. A text is the base64 of 32-bit floats, little-endian.
  */
 function checkVector(value: unknown): Float64Array | undefined {
+  if (typeof value === 'string') return checkNumbers(decodeBase64(value));
   const isList =
     Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
   if (!isList) return undefined;
   return checkNumbers(value as readonly unknown[]);
+}
+
+function decodeBase64(text: string): number[] {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return [];
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.length % 4 !== 0) return [];
+  return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(i * 4));
 }
 
 function checkNumbers(value: readonly unknown[]): Float64Array | undefined {
@@ -41,15 +49,6 @@ export function checkVectors(
   const detail = 'the answer holds no usable vector';
   return vectors.map((each) => checkVector(each) ?? fail('EMBEDDING_FAILED', { ...who, detail }));
 }
-
-/** Wraps a user's embedder with the same validation as for a provider. */
-export const withValidation = (own: Embedder): Embedder => ({
-  async embed(model, texts, deadline) {
-    const result: unknown = await own.embed(model, texts, deadline);
-    const who = { provider: 'the embedder', status: 'wrongly' };
-    return checkVectors(Array.isArray(result) ? result : [], texts.length, who);
-  },
-});
 
 /** Returns up to 200 characters of a provider's error message, on one line, without the credential. */
 export function extractMessage(body: string, credential: string | undefined): string {
@@ -89,15 +88,17 @@ function withoutParts(text: string, credential: string): string {
   });
 }
 
-/** Returns `error.message`, `error` or `message` of a JSON body. */
+/** Returns `error.message`, `error`, `message` or `detail` of a response, or undefined if it has none. */
+export function messageIn(answer: unknown): string | undefined {
+  const error = readMember(answer, 'error');
+  const found = [readMember(error, 'message'), error, readMember(answer, 'message')];
+  return [...found, readMember(answer, 'detail')].find((one) => typeof one === 'string');
+}
+
 function innerMessage(body: string): string | undefined {
-  let parsed: { error?: { message?: unknown } | string; message?: unknown } | null;
   try {
-    parsed = JSON.parse(body);
+    return messageIn(JSON.parse(body));
   } catch {
     return undefined;
   }
-  const { error, message } = parsed ?? {};
-  const inner = typeof error === 'object' ? error?.message : (error ?? message);
-  return typeof inner === 'string' ? inner : undefined;
 }
