@@ -7,6 +7,7 @@ import type { EmbedderOptions, EmbedUse } from '../../engine/embed/embedder.js';
 import { isPrivateAddress, leadsInside } from '../../engine/embed/provider/private-address.js';
 import {
   type EmbeddingStub,
+  type Misbehaviour,
   startEmbeddingStub,
   stubCredential,
   stubVector,
@@ -293,7 +294,11 @@ describe('not configured', () => {
 });
 
 describe('failures', () => {
-  it.each([
+  interface RefusedCredential {
+    environment?: Record<string, string>;
+    answer?: Misbehaviour;
+  }
+  it.each<[string, RefusedCredential, string]>([
     ['401', { environment: { OPENAI_API_KEY: 'wrong-key' } }, 'Incorrect API key provided.'],
     ['403', { answer: { status: 403, body: { detail: 'no access' } } }, 'no access'],
     ['400', { answer: { status: 400, body: { error: { message: 'API key not valid.' } } } }, 'API'],
