@@ -85,12 +85,13 @@ import { queries } from './trellis.gen.js';
 const db = queries(connect({ url: 'http://127.0.0.1:6969' }));
 \`\`\`
 
-TypeScript finds both with \`"module": "nodenext"\`, or where a bundler does the finding.
-\`npx --no-install trellisdb types\` writes the file anew, and so does \`npx --no-install trellisdb dev\` with every change.
+TypeScript finds both modules with \`"module": "nodenext"\`, or with \`"moduleResolution": "bundler"\`.
+\`npm run types\` writes the file again. \`npm run dev\` does so after every change.
 `;
 
-const daily = `\`npm install\` once; then \`npx --no-install trellisdb dev\` serves this folder and takes over what you change,
-\`npx --no-install trellisdb check\` prints what is wrong, \`npx --no-install trellisdb help\` names the rest. The data are in \`.trellis\`, filled from \`seed.ndjson\` when they are empty.
+const daily = `Run \`npm install\` one time. Then \`npm run dev\` serves this folder, and reloads it when you save a file.
+\`npm run check\` prints errors in the sources. \`npx --no-install trellisdb help\` lists all commands.
+The data are in \`.trellis\`. The server fills an empty database from \`seed.ndjson\`.
 `;
 
 function packageText({ folder, version }: NewProject): string {

@@ -32,7 +32,7 @@ export class QueryMetrics {
   readonly #commitErrors = new Map<string, number>();
   /** Counts of threads that run reads themselves. */
   readonly #others = new Set<SharedQueryMetrics>();
-  /** Reads of such threads that no longer count. */
+  /** Number of reads of those threads that have stopped counting. */
   #otherReads = 0;
   cancelled = 0;
 

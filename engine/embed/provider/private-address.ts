@@ -35,7 +35,7 @@ export function isPrivateAddress(address: string): boolean {
   return family === 0 || blocked.check(address, family === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** Returns true if any address of the URL's host is private. Fails as DNS fails. */
+/** Returns true if any address of the URL's host is private. Fails with the error of the DNS lookup. */
 export async function leadsInside(url: URL): Promise<boolean> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0) return isPrivateAddress(host);

@@ -38,7 +38,7 @@ export function findReached(
 ): IdLookup {
   const { reads, known } = traversal;
   const traverse = reached(traversal);
-  // Then the traversal needs the time of one scanned element per edge, with three visits each.
+  // In this case, each edge costs three visits, which take the time of one scanned element.
   const isQuick = alone && known.kind === 'ids' && reads?.kind === 'edge';
   return (frame) => {
     const all = frame.view.count(label.id);

@@ -88,7 +88,10 @@ function lockFile(descriptor: number): 'granted' | 'taken' | 'unsupported' {
   return status === 0 ? 'granted' : status === 1 ? 'taken' : 'unsupported';
 }
 
-/** Judges the process that LOCK names, after the kernel's own lock was granted. */
+/**
+ * Decides whether the process that LOCK names still holds the directory, after the kernel's own lock was
+ * granted.
+ */
 function assessHolder(
   former: StoredOwner | undefined,
   own: Omit<Owner, 'nonce'>,

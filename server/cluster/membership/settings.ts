@@ -59,7 +59,7 @@ export class ClusterSettings {
     });
   }
 
-  /** Records that the node has left. Fails NODE_LEADS, and as `changeKeys` does. */
+  /** Records that the node has left. Fails NODE_LEADS, or like `changeKeys`. */
   leave(name: string): Promise<void> {
     return this.#change((settings, node) => {
       const left = settings.left ?? [];
@@ -70,7 +70,7 @@ export class ClusterSettings {
   }
 
   /**
-   * Records that the node is a member again, after it joined without data. Fails as `changeKeys` does.
+   * Records that the node is a member again, after it joined without data. Fails like `changeKeys`.
    */
   rejoin(name: string): Promise<void> {
     return this.#change((settings) => {
@@ -80,8 +80,7 @@ export class ClusterSettings {
   }
 
   /**
-   * Keeps the log for that backup, and for the newest one before it. Fails LOG_LOST, and as `changeKeys`
-   * does.
+   * Keeps the log for that backup, and for the newest one before it. Fails LOG_LOST, or like `changeKeys`.
    */
   mark(mark: Mark): Promise<void> {
     return this.#change((settings, node) => {
@@ -92,7 +91,7 @@ export class ClusterSettings {
     });
   }
 
-  /** Stops keeping the log for that backup. Fails as `changeKeys` does. */
+  /** Stops keeping the log for that backup. Fails like `changeKeys`. */
   unmark(backup: string): Promise<void> {
     return this.#change((settings) => {
       const { marks: before = [] } = settings;

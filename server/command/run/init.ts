@@ -1,5 +1,5 @@
 // `trellis init` creates a project from a template. It asks no questions and overwrites no file.
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fail } from '../../../engine/internal.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';
@@ -9,11 +9,22 @@ import type { Command } from '../../terminal/command.js';
 import { shownPath } from '../../terminal/format.js';
 import { printLine } from '../../telemetry/log.js';
 
-/** Whether npx finds this package in the folder or above it. */
+/** Whether this package is installed in the folder or above it, where `npm run` finds its program. */
 function isInstalled(folder: string): boolean {
   const from = resolve(folder);
   const isLocal = existsSync(join(from, 'node_modules/trellisdb/package.json'));
   return isLocal || (dirname(from) !== from && isInstalled(dirname(from)));
+}
+
+/** Whether `npm run dev` starts this program. A package.json that existed before may have another script. */
+function hasScript(folder: string): boolean {
+  try {
+    const text = readFileSync(join(folder, 'package.json'), 'utf8');
+    const { scripts } = JSON.parse(text) as { scripts?: Record<string, string> };
+    return scripts?.dev === 'trellis dev';
+  } catch {
+    return false;
+  }
 }
 
 export const init: Command = {
@@ -46,9 +57,9 @@ export const init: Command = {
     // Quotes keep a path with spaces together.
     const shownFolder = /^[\w./~-]+$/.test(shown) ? shown : `"${shown}"`;
     const go = shown === '.' ? '' : `cd ${shownFolder} && `;
-    // npx finds the package only after `npm install`.
     const install = isInstalled(folder) ? '' : 'npm install && ';
-    printLine(`\nNext: ${go}${install}npx --no-install trellisdb dev`);
+    const start = hasScript(folder) ? 'npm run dev' : 'npx --no-install trellisdb dev';
+    printLine(`\nNext: ${go}${install}${start}`);
     return exitCodes.ok;
   },
 };

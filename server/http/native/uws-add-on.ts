@@ -1,6 +1,6 @@
-// Loads the native add-on of uWebSockets.js and declares the part of it that the transport uses. The add-
-// on is a package for one platform and one version of Node, under an alias of package.json. The JavaScript
-// that uWebSockets.js adds to it is not needed here.
+// Loads the native add-on of uWebSockets.js and declares the part of it that the transport uses. It is a
+// package for one platform and one version of Node, under an alias of package.json. The JavaScript that
+// uWebSockets.js adds to it is not needed here.
 // Invariant: native-check.ts has verified the add-on before the main thread loads it.
 import { createRequire } from 'node:module';
 

@@ -1,4 +1,4 @@
-// Filling: a document, its chunks, what they mention
+// Writes: a document, its chunks, and the entities that they mention
 
 QUERY addDocument(source: String, title: String) =>
     document <- AddN<Document>({source: source, title: title})
@@ -30,7 +30,7 @@ QUERY dropDocument(source: String) =>
     DROP N<Document>({source: source})
     RETURN "dropped"
 
-// Asking
+// Reads
 
 // The nearest chunks and those with the words, as one list: a chunk that stands in both comes first.
 QUERY search(text: String, k: I64) =>

@@ -1,4 +1,4 @@
-// Remembering
+// Writes
 
 QUERY addEpisode(session: String, text: String) =>
     episode <- AddV<Episode>(Embed(text), {text: text, session: session})
@@ -22,7 +22,7 @@ QUERY closeFacts(subject: String, predicate: String, at: Date) =>
         ::UPDATE({valid_to: at})
     RETURN facts::{text, valid_from, valid_to}
 
-// Recalling
+// Reads
 
 // The episodes that say what is nearest to a text.
 #[mcp]

@@ -1,5 +1,5 @@
-// What can be asked: each QUERY is reached as POST /<name>, its parameters are the members of the
-// JSON body.
+// The queries of the project. Call each with POST /<name>; the parameters are the members of the JSON
+// body.
 
 // Adds a person.
 QUERY addPerson(name: String, born: I32) =>

@@ -1,4 +1,5 @@
-// What there is: nodes (N), edges between them (E). Edit and save: `trellis dev` takes it over.
+// The types of the data: nodes (N), and edges between them (E). `trellis dev` reloads this file when you
+// save it.
 
 N::Person {
     UNIQUE INDEX name: String,

@@ -118,12 +118,12 @@ describe('W02: trellis init', () => {
   it('prints the next steps, also for a name with a space', async () => {
     const project = join(folder, 'my app');
     const next = async () => (await trellis('init', project, '--force'))[1];
-    expect(await next()).toMatch(
-      /^Next: cd ".*my app" && npm install && npx --no-install trellisdb dev$/m,
-    );
+    expect(await next()).toMatch(/^Next: cd ".*my app" && npm install && npm run dev$/m);
     const installed = join(folder, 'node_modules/trellisdb');
     mkdirSync(installed, { recursive: true });
     writeFileSync(join(installed, 'package.json'), '{}');
+    expect(await next()).toMatch(/^Next: cd ".*my app" && npm run dev$/m);
+    writeFileSync(join(project, 'package.json'), '{"scripts":{"dev":"vite"}}');
     expect(await next()).toMatch(/^Next: cd ".*my app" && npx --no-install trellisdb dev$/m);
   });
 });
