@@ -47,6 +47,7 @@ export { LargeFile, removeLargeFolder } from './fs/large-file.js';
 // Schema and language
 export { type ShardIndex, parseUuid, printUuid } from './base/id.js';
 export { emptySchema, printType } from './base/schema.js';
+export { languageNames } from './base/text/language-name.js';
 export type {
   ElementKind,
   ElementType,

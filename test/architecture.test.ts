@@ -150,7 +150,7 @@ describe('imports', () => {
   test('one owner per foreign thing', () => {
     const owners: [RegExp, RegExp][] = [
       [/^lmdb$/, /^engine\/storage\/table\/(env|table)\.ts$/],
-      [/^lunr$/, /^engine\/text\/analyzer\.ts$/],
+      [/^lunr/, /^engine\/text\/analysis\/language\.ts$/],
       [/^piscina$/, /^engine\/system\/task-thread\.ts$/],
       [/^@nats-io\//, /^engine\/cluster\/log\/jetstream[a-z-]*\.ts$/],
       [/^smol-toml$/, /^server\/config\/toml\.ts$/],

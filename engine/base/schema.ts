@@ -1,5 +1,6 @@
 // The declared types in memory. The compiler builds them, all layers read them. Plain data, never
 // changed after construction.
+import type { SearchOptions } from './text/search-options.js';
 import type { Instant, Scalar, ScalarList } from './value.js';
 
 export type ScalarName =
@@ -57,6 +58,7 @@ export interface Property {
   type: PropertyType;
   index: 'none' | 'index' | 'unique';
   default?: Default;
+  search?: SearchOptions;
 }
 
 export type ElementKind = 'node' | 'edge' | 'vector';

@@ -120,7 +120,7 @@ class DatabaseImpl implements Database {
     this.#services = {
       limits,
       strict: options.strictMembers,
-      text: options.textEnabled ? createTextIndex(limits) : undefined,
+      text: options.textEnabled ? createTextIndex(limits, options.textLanguage) : undefined,
       vectors: this.#indexes.byLabel,
     };
     this.#dispatcher = this.#makeDispatcher(slots);
@@ -207,8 +207,9 @@ class DatabaseImpl implements Database {
   }
 
   #laneSetup() {
-    const { limits, textEnabled, strictMembers } = this.options;
-    return { graphPath: this.#graphPath, limits, textEnabled, strict: strictMembers };
+    const { limits, textEnabled, textLanguage, strictMembers } = this.options;
+    const graphPath = this.#graphPath;
+    return { graphPath, limits, textEnabled, textLanguage, strict: strictMembers };
   }
 
   get #graphPath(): string {

@@ -1,5 +1,6 @@
 // Checks every option of `open` and completes it with the defaults, at every depth.
 import { TrellisError } from '../base/errors.js';
+import { languageNames } from '../base/text/language-name.js';
 import { defaultLimits, limitTable } from '../base/limits.js';
 import type { ClusterOptions } from '../cluster/options.js';
 import type { Embedder } from '../embed/embedder.js';
@@ -91,6 +92,7 @@ const check = shape(
       segmentBytes: bytes,
     }),
     textEnabled: flag,
+    textLanguage: choice(...languageNames),
     strictMembers: flag,
     readOnly: flag,
     maxBytes: bytes,
@@ -144,6 +146,7 @@ const defaultIndex: DatabaseOptions['vectors']['default'] = {
 const defaults = {
   workers: 0,
   textEnabled: true,
+  textLanguage: 'english' as const,
   strictMembers: false,
   readOnly: false,
   minFreeBytes: 2 ** 30,

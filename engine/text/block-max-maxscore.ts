@@ -23,9 +23,15 @@ type Allow = ((id: number) => boolean) | undefined;
 
 /**
  * Returns the best k documents, best first, ties by ascending id. Scores are added in the order of `terms`.
+ * `accepts` is asked about documents by ascending id, while each term is at the document if it has it.
  */
-export function topDocuments(terms: readonly TermCursor[], k: number, allow: Allow): TextHit[] {
-  const search = new MaxScoreSearch(terms, new TopHits(k), allow);
+export function topDocuments(
+  terms: readonly TermCursor[],
+  k: number,
+  allow: Allow,
+  accepts: Allow = undefined,
+): TextHit[] {
+  const search = new MaxScoreSearch(terms, new TopHits(k), allow, accepts);
   for (let from = 0; from < END; ) {
     let bound = 0;
     let to = END;
@@ -51,6 +57,7 @@ class MaxScoreSearch {
     private readonly terms: readonly TermCursor[],
     readonly top: TopHits,
     private readonly allow: Allow,
+    private readonly accepts: Allow,
   ) {
     this.#order = [...terms];
   }
@@ -113,6 +120,7 @@ class MaxScoreSearch {
       if (term.doc === doc) bound += term.score();
       if (bound * slack <= threshold) return;
     }
+    if (this.accepts !== undefined && !this.accepts(doc)) return;
     if (this.allow !== undefined && !this.allow(doc)) return;
     let score = 0;
     for (const term of this.terms) if (term.doc === doc) score += term.score();

@@ -11,6 +11,10 @@ export interface CollectionStats {
   length: number;
 }
 
+/** Returns the average length of a document; 1 if all of them have nothing but stop words. */
+export const averageLength = ({ documents, length }: CollectionStats): number =>
+  length / documents || 1;
+
 /** Returns the weight of a term that `df` documents contain. */
 export function idf(df: number, totals: CollectionStats): number {
   return Math.log(1 + (totals.documents - df + 0.5) / (df + 0.5));
@@ -24,8 +28,8 @@ export function termScore(
   weight: number,
   frequency: number,
   length: number,
-  averageLength: number,
+  average: number,
 ): number {
-  const norm = k1 * (1 - b + (b * length) / averageLength);
+  const norm = k1 * (1 - b + (b * length) / average);
   return (weight * frequency * (k1 + 1)) / (frequency + norm);
 }

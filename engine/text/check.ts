@@ -1,11 +1,11 @@
 // Recounts the keyword index of one label from its documents (invariant I7 of operations.md): postings,
 // document lengths, document frequencies, totals, and the bounds in the directory.
-import type { Limits } from '../base/limits.js';
+import type { DocumentText } from '../base/text/document-text.js';
 import type { ReadView } from '../storage/table/view-types.js';
 import { encodeEntry, findEntry } from './impacts.js';
 import { type Block, decodeBlock, newBlock } from './posting.js';
 import { decodeRecord, newRecord } from './term-record.js';
-import { countTerms } from './analyzer.js';
+import { type DocumentRules, countTerms } from './analysis/analyzer.js';
 import { readTotals } from './text-index-writer.js';
 import {
   blockKey,
@@ -19,7 +19,7 @@ import {
 
 export interface TextDocument {
   id: number;
-  texts: readonly string[];
+  texts: readonly DocumentText[];
 }
 
 /** Digest of a posting list: its length and a checksum over its postings. */
@@ -33,14 +33,14 @@ export function checkTextIndex(
   view: ReadView,
   label: number,
   documents: Iterable<TextDocument>,
-  limits: Pick<Limits, 'document_terms'>,
+  rules: DocumentRules,
 ): string[] {
   const violations: string[] = [];
   const expected = new Map<string, Digest>();
   const totals = { documents: 0, length: 0 };
   for (const { id, texts } of documents) {
-    const document = countTerms(texts, limits.document_terms);
-    if (document.length > 0) totals.documents++;
+    const document = countTerms(texts, rules);
+    if (document.frequencies.size > 0) totals.documents++;
     totals.length += document.length;
     for (const [term, frequency] of document.frequencies)
       count(expected, textOf(termBytes(term)), id, frequency, document.length);

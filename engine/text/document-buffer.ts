@@ -2,7 +2,7 @@
 // written once, however many documents contain it. In calls of 5,000 documents, a document costs 76 us of CPU
 // this way, against 260 when every posting is written separately.
 import type { DerivedStore, DeferredTask } from '../storage/table/deferred-work.js';
-import type { Document } from './analyzer.js';
+import type { Document } from './analysis/analyzer.js';
 import { NewPostings, addNewPostings } from './posting-list.js';
 import { termBytes } from './text-key.js';
 

@@ -3,7 +3,7 @@
 // every term.
 import { doubled } from '../base/u32-array.js';
 import type { DerivedStore } from '../storage/table/deferred-work.js';
-import type { Document } from './analyzer.js';
+import type { Document } from './analysis/analyzer.js';
 import { removePosting, removePostings } from './posting-list.js';
 import { termBytes } from './text-key.js';
 

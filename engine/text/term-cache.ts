@@ -6,19 +6,14 @@
 // Invariant: all terms of a cache belong to one commit number of one view.
 import { checkIntegrity } from '../base/integrity.js';
 import type { ReadView } from '../storage/table/view-types.js';
-import { type CollectionStats, idf, termScore } from './bm25.js';
+import { type CollectionStats, averageLength, idf, termScore } from './bm25.js';
 import { type BlockBounds, maxScores } from './impacts.js';
 import { type Block, decodeBlock, newBlock } from './posting.js';
+import type { Form } from './query/query-types.js';
+import type { ScoredBlock, ScoredPostings } from './term-cursor.js';
+import { TermGroup } from './term-group.js';
 import { decodeRecord, newRecord } from './term-record.js';
-import { blockKey, directoryKey, termKey } from './text-key.js';
-
-/** Postings [start, end) of two arrays that many blocks share. */
-export interface ScoredBlock {
-  ids: Uint32Array;
-  scores: Float64Array;
-  start: number;
-  end: number;
-}
+import { blockKey, directoryKey, termBytes, termKey } from './text-key.js';
 
 type Score = (frequency: number, length: number) => number;
 
@@ -59,11 +54,10 @@ class Slab {
   }
 }
 
-export class ScoredTerm {
-  /** Bounds of the sealed blocks. The tail follows them. */
+class ScoredTerm implements ScoredPostings {
+  readonly df: number;
   readonly sealedBlocks: BlockBounds;
   readonly tailMaxScore: number;
-  /** Newest document, or 0 when the tail is empty. */
   readonly tailEnd: number;
   readonly #blocks: (ScoredBlock | undefined)[] = [];
   readonly #score: Score;
@@ -78,9 +72,10 @@ export class ScoredTerm {
   ) {
     decodeRecord(stored, record);
     const { df, tail } = record;
+    this.df = df;
     const weight = idf(df, totals);
-    const averageLength = totals.length / totals.documents;
-    this.#score = (frequency, length) => termScore(weight, frequency, length, averageLength);
+    const average = averageLength(totals);
+    this.#score = (frequency, length) => termScore(weight, frequency, length, average);
     this.sealedBlocks = df > tail.count ? this.#readDirectory(view) : noBlocks;
     const block = this.slab.take(tail, this.#score);
     this.#blocks[this.sealedBlocks.count] = block;
@@ -96,7 +91,6 @@ export class ScoredTerm {
     return maxScores(bytes, this.#score);
   }
 
-  /** Returns a sealed block, or the tail for the number after the last one. */
   block(view: ReadView, number: number): ScoredBlock {
     return (this.#blocks[number] ??= this.#read(view, number));
   }
@@ -111,7 +105,7 @@ export class ScoredTerm {
 }
 
 export class TermCache {
-  #terms = new Map<string, ScoredTerm | undefined>();
+  #terms = new Map<string, ScoredPostings | undefined>();
   #slab = new Slab();
   #view: ReadView | undefined;
   #commits = -1;
@@ -130,15 +124,33 @@ export class TermCache {
     this.#commits = commits;
   }
 
-  /** Returns a term, given as keys contain it, or undefined when no document of the label contains it. */
-  get(label: number, term: Uint8Array, totals: CollectionStats): ScoredTerm | undefined {
+  /**
+   * Returns the postings of a term of a query, or undefined when no document of the label has any form of it.
+   */
+  get(label: number, forms: readonly Form[], totals: CollectionStats): ScoredPostings | undefined {
     const view = this.#view!;
-    const name = `${label} ${Buffer.from(term.buffer, term.byteOffset, term.length).toString()}`;
+    const isOne = forms.length === 1 && !forms[0]!.isPrefix;
+    const name = isOne ? `${label} ${forms[0]!.term}` : `${label}\n${nameOf(forms)}`;
     const known = this.#terms.get(name);
     if (known !== undefined || this.#terms.has(name)) return known;
-    const stored = view.getDerived(termKey(label, term));
-    const found = stored && new ScoredTerm(this.#slab, view, label, term, stored, totals);
+    const found = isOne
+      ? this.#read(view, label, termBytes(forms[0]!.term), totals)
+      : TermGroup.read(view, label, forms, totals);
+    if (!isOne) this.#slab.taken += found?.df ?? 0;
     this.#terms.set(name, found);
     return found;
   }
+
+  #read(
+    view: ReadView,
+    label: number,
+    term: Uint8Array,
+    totals: CollectionStats,
+  ): ScoredPostings | undefined {
+    const stored = view.getDerived(termKey(label, term));
+    return stored && new ScoredTerm(this.#slab, view, label, term, stored, totals);
+  }
 }
+
+const nameOf = (forms: readonly Form[]): string =>
+  forms.map(({ term, isPrefix }) => (isPrefix ? `${term}*` : term)).join('\n');

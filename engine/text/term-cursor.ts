@@ -1,10 +1,31 @@
 // Iterates over the postings of one query term by ascending document id. The bound of a block is known before
 // the block is read; the cursor reads it only when a document in it is needed.
 import type { ReadView } from '../storage/table/view-types.js';
-import type { ScoredTerm } from './term-cache.js';
+import type { BlockBounds } from './impacts.js';
 
 /** Value of `doc` at the end: above every id. */
 export const END = 2 ** 32;
+
+/** Postings [start, end) of two arrays that many blocks share. */
+export interface ScoredBlock {
+  ids: Uint32Array;
+  scores: Float64Array;
+  start: number;
+  end: number;
+}
+
+/** The postings of what one clause of a query is about, with their scores. */
+export interface ScoredPostings {
+  /** Number of documents. */
+  readonly df: number;
+  /** Bounds of the sealed blocks. The tail follows them. */
+  readonly sealedBlocks: BlockBounds;
+  readonly tailMaxScore: number;
+  /** Newest document, or 0 when the tail is empty. */
+  readonly tailEnd: number;
+  /** Returns a sealed block, or the tail for the number after the last one. */
+  block(view: ReadView, number: number): ScoredBlock;
+}
 
 export class TermCursor {
   /** Upper bound of the scores in the block. */
@@ -23,7 +44,7 @@ export class TermCursor {
 
   constructor(
     private readonly view: ReadView,
-    private readonly term: ScoredTerm,
+    private readonly term: ScoredPostings,
     /** How often the query contains the term. */
     readonly queryFrequency: number,
   ) {}

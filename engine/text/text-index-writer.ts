@@ -2,9 +2,10 @@
 // and only this file calls posting-list.ts with new postings. Runs on the writer thread.
 //
 // Invariant: the statistics of a label and the postings of its documents change in the same transaction.
+import type { DocumentText } from '../base/text/document-text.js';
 import type { DerivedStore } from '../storage/table/deferred-work.js';
 import type { ReadView, WriteView } from '../storage/table/view-types.js';
-import { type Document, countTerms } from './analyzer.js';
+import { type Document, type DocumentRules, countTerms } from './analysis/analyzer.js';
 import type { CollectionStats } from './bm25.js';
 import { DocumentBuffer } from './document-buffer.js';
 import {
@@ -31,13 +32,12 @@ export interface DocumentBatch {
 }
 
 export class TextIndexWriter {
-  /** `documentTerms`: maximum number of terms of a document; later terms are not indexed. */
-  constructor(private readonly documentTerms: number) {}
+  constructor(private readonly rules: DocumentRules) {}
 
   /** Adds a document; it has no entry without terms. Defers the postings if the view defers work. */
-  add(view: WriteView, label: number, id: number, texts: readonly string[]): void {
+  add(view: WriteView, label: number, id: number, texts: readonly DocumentText[]): void {
     const document = this.#count(texts);
-    if (document.length === 0) return;
+    if (document.frequencies.size === 0) return;
     const buffer = view.defer?.(() => new DocumentBuffer(changeTotals));
     if (buffer) {
       buffer.add(label, id, document);
@@ -75,10 +75,10 @@ export class TextIndexWriter {
     const buffer = new DocumentBuffer(changeTotals);
     return {
       /** Buffers a document. Ids ascend within a label. Returns false for a document without terms. */
-      add: (label: number, id: number, texts: readonly string[]): boolean => {
+      add: (label: number, id: number, texts: readonly DocumentText[]): boolean => {
         const document = this.#count(texts);
-        if (document.length > 0) buffer.add(label, id, document);
-        return document.length > 0;
+        if (document.frequencies.size > 0) buffer.add(label, id, document);
+        return document.frequencies.size > 0;
       },
       flush: (store: DerivedStore): void => buffer.flushOwn(store),
     };
@@ -89,17 +89,17 @@ export class TextIndexWriter {
     view: DerivedStore & Pick<ReadView, 'flushDeferred'>,
     label: number,
     id: number,
-    before: readonly string[],
-    after: readonly string[],
+    before: readonly DocumentText[],
+    after: readonly DocumentText[],
   ): void {
     view.flushDeferred?.();
     replaceDocument(view, label, id, this.#count(before), this.#count(after));
   }
 
   /** Removes a document; `texts` are those that it was added with. */
-  remove(view: WriteView, label: number, id: number, texts: readonly string[]): void {
+  remove(view: WriteView, label: number, id: number, texts: readonly DocumentText[]): void {
     const document = this.#count(texts);
-    if (document.length === 0) return;
+    if (document.frequencies.size === 0) return;
     view.flushDeferred?.();
     changeTotals(view, label, -1, -document.length);
     for (const term of document.frequencies.keys())
@@ -112,7 +112,7 @@ export class TextIndexWriter {
     return {
       add: (label, id, texts) => {
         const document = this.#count(texts);
-        return document.length === 0 ? 0 : removed.add(label, id, document);
+        return document.frequencies.size === 0 ? 0 : removed.add(label, id, document);
       },
       finish: (view, tick) => {
         view.flushDeferred?.();
@@ -121,8 +121,8 @@ export class TextIndexWriter {
     };
   }
 
-  #count(texts: readonly string[]): Document {
-    return countTerms(texts, this.documentTerms);
+  #count(texts: readonly DocumentText[]): Document {
+    return countTerms(texts, this.rules);
   }
 }
 
@@ -133,7 +133,7 @@ function replaceDocument(
   former: Document,
   next: Document,
 ): void {
-  const count = Number(next.length > 0) - Number(former.length > 0);
+  const count = Number(next.frequencies.size > 0) - Number(former.frequencies.size > 0);
   const grown = next.length - former.length;
   if (count !== 0 || grown !== 0) changeTotals(view, label, count, grown);
   for (const [term, frequency] of next.frequencies) {

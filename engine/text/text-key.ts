@@ -52,10 +52,19 @@ export function blockKey(label: number, term: Uint8Array, upper: number): Uint8A
   return key;
 }
 
-/** Returns the first and the last (exclusive) key of all terms of a label. */
-export function termRange(label: number): [Uint8Array, Uint8Array] {
-  const none = new Uint8Array(0);
-  return [termKey(label, none), termKey(label + 1, none)];
+const none: Uint8Array = new Uint8Array(0);
+
+/**
+ * Returns the first and the last (exclusive) key of the terms of a label; of those that begin with
+ * `start`.
+ */
+export function termRange(label: number, start = none): [Uint8Array, Uint8Array] {
+  const first = termKey(label, start);
+  if (start.length === 0) return [first, termKey(label + 1, none)];
+  const end = first.slice();
+  // UTF-8 has no byte 255.
+  end[end.length - 1]!++;
+  return [first, end];
 }
 
 function buildKey(kind: number, label: number, term: Uint8Array, more: number): Uint8Array {

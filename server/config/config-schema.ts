@@ -2,7 +2,7 @@
 // follows from this schema, including the text of messages. After reading, times are milliseconds and sizes
 // are bytes.
 import type { XStatic } from 'typebox/schema';
-import { limitTable, type Limits } from '../../engine/internal.js';
+import { languageNames, limitTable, type Limits } from '../../engine/internal.js';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -144,7 +144,10 @@ const configSchema = section({
     after_writes: integer(50_000, 1, Number.MAX_SAFE_INTEGER),
     keep: integer(2, 1, 16),
   }),
-  text: section({ enabled: flag(true) }),
+  text: section({
+    enabled: flag(true),
+    language: { enum: languageNames, default: 'english' } as const,
+  }),
   embedding: section({
     model: text(''),
     timeout: time(30_000, 600_000, 1),

@@ -81,6 +81,7 @@ export function databaseOptions(
     ...(embedding.model === '' ? {} : { embeddingModel: embedding.model }),
     vectors: { default: defaultIndex, types: Object.fromEntries(types) },
     textEnabled: config.text.enabled,
+    textLanguage: config.text.language,
     strictMembers: server.strict_members,
     readOnly: storage.read_only,
     minFreeBytes: storage.min_free,

@@ -66,6 +66,7 @@ describe('the bill of materials', () => {
       'lmdb',
       'piscina',
       'lunr',
+      'lunr-languages',
       '@nats-io/jetstream',
       'tweetnacl',
       'preact',

@@ -151,7 +151,7 @@ const limits = defaultLimits;
 function outcome(text: string): string {
   const storage = openStorage(join(freshFolder(), 'graph'), { limits, mode: 'create' });
   try {
-    const reader = new DumpReader(storage, { limits, textEnabled: true });
+    const reader = new DumpReader(storage, { limits, textEnabled: true, textLanguage: 'english' });
     reader.write(Buffer.from(text));
     reader.end();
     const faults = verifyStorage(storage);

@@ -276,13 +276,21 @@ describe('bulk load', () => {
     const text = Buffer.concat([...dump(storage)]);
     storage.close();
     const other = openStorage(freshFolder(), { limits: defaultLimits, mode: 'create' });
-    const reader = new DumpReader(other, { limits: defaultLimits, textEnabled: true });
+    const reader = new DumpReader(other, {
+      limits: defaultLimits,
+      textEnabled: true,
+      textLanguage: 'english',
+    });
     for (let at = 0; at < text.length; at += 10_000) reader.write(text.subarray(at, at + 10_000));
     reader.end();
     expect(Buffer.concat([...dump(other)]).equals(text)).toBe(true);
     expect(verifyStorage(other)).toEqual([]);
     const cut = openStorage(freshFolder(), { limits: defaultLimits, mode: 'create' });
-    const short = new DumpReader(cut, { limits: defaultLimits, textEnabled: true });
+    const short = new DumpReader(cut, {
+      limits: defaultLimits,
+      textEnabled: true,
+      textLanguage: 'english',
+    });
     short.write(text.subarray(0, text.length - 100));
     expect(() => short.end()).toThrow(/last line is missing/);
   });

@@ -89,7 +89,11 @@ const seeds = process.env.TRELLIS_TEST_LONG === '1' ? 30 : 2;
 describe('row reader', () => {
   it('reads lines of a known shape as it reads any other', async () => {
     const storage = openEmpty();
-    const options = { limits: { ...defaultLimits, value_bytes: 36 }, textEnabled: true };
+    const options = {
+      limits: { ...defaultLimits, value_bytes: 36 },
+      textEnabled: true,
+      textLanguage: 'english' as const,
+    };
     const quick = new RowReader(storage.catalog, options);
     const full = new RowReader(storage.catalog, options);
     const now = { seconds: 0, micros: 0 };
@@ -115,7 +119,7 @@ describe('row reader', () => {
 
   it('finds where lines of a known shape end', () => {
     const storage = openEmpty();
-    const options = { limits: defaultLimits, textEnabled: false };
+    const options = { limits: defaultLimits, textEnabled: false, textLanguage: 'english' as const };
     const reader = new RowReader(storage.catalog, options);
     const rows = ['{"node":"Empty","id":"a"}', '', '{"node":"Empty","id":"b"}', '{"node":"Empty"}'];
     const bytes = Buffer.from(`${rows.join('\n')}\n{"node":"Empty"}x\n{"node":"Empty"}`);

@@ -256,6 +256,7 @@ describe('an import that begins and does not end', () => {
       graphPath: join(opened.folder, 'data/graph'),
       limits: defaultLimits,
       textEnabled: true,
+      textLanguage: 'english' as const,
     };
     const hooks = {
       start: (onEnd: (error?: Error) => void) => {
@@ -354,6 +355,7 @@ it('a thread that reads and does not end is ended', async () => {
     graphPath: join(opened.folder, 'data/graph'),
     limits: defaultLimits,
     textEnabled: true,
+    textLanguage: 'english' as const,
   };
   const ended: (string | undefined)[] = [];
   const port = threads.startLoader(setup, (error) => void ended.push(error?.message));

@@ -75,7 +75,7 @@ export class LoneDatabase {
       return true;
     });
     const text = this.#textEnabled ? createTextIndex(limits) : undefined;
-    const rules = { limits, textEnabled: this.#textEnabled };
+    const rules = { limits, textEnabled: this.#textEnabled, textLanguage: 'english' } as const;
     try {
       openSchema(this.storage, program, text, rules, this.#nowMs);
     } catch (error) {

@@ -332,7 +332,12 @@ describe('derived data', () => {
     expect(found.filter((line) => named.test(line))).not.toEqual([]);
     expect(found.filter((line) => !isDerived(line))).toEqual([]);
     const { limits, folder: dataDir } = database;
-    repairDerived(database.storage, { limits, textEnabled: true, dataDir });
+    repairDerived(database.storage, {
+      limits,
+      textEnabled: true,
+      textLanguage: 'english',
+      dataDir,
+    });
     expect(verify()).toEqual([]);
     if (/I1/.test(named.source)) {
       // What the next start makes of it.

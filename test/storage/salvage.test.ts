@@ -147,6 +147,7 @@ describe('a rebuilt data file', () => {
   const options = (dataDir: string) => ({
     limits: defaultLimits,
     textEnabled: true,
+    textLanguage: 'english' as const,
     dataDir,
     vectorTypes: {},
   });

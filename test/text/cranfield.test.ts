@@ -20,7 +20,7 @@ const gain = (grades: number[]): number =>
   grades.slice(0, 10).reduce((sum, grade, i) => sum + grade / Math.log2(i + 2), 0);
 
 describe.skipIf(!present)('Cranfield', () => {
-  it('reaches nDCG@10 of 0.52', () => {
+  it('has at least the nDCG@10 of before: 0.5326', () => {
     const index = createTextIndex(defaultLimits);
     const view = derivedMemory();
     const documents = lines('docs.ndjson.gz').map((line) => JSON.parse(line));
@@ -41,6 +41,6 @@ describe.skipIf(!present)('Cranfield', () => {
     }
     const score = sum / queries.length;
     console.log(`Cranfield nDCG@10 ${score.toFixed(4)} over ${queries.length} queries`);
-    expect(score).toBeGreaterThanOrEqual(0.52);
+    expect(score).toBeGreaterThanOrEqual(0.5326);
   });
 });

@@ -12,6 +12,26 @@ QUERY drop(key: String) => DROP N<Item>({ key: key }) RETURN NONE
 QUERY find(words: String) => i <- SearchBM25<Item>(words, 9) RETURN i::{key}
 `;
 
+it('TX06: another `text.language` rebuilds the keyword index', async () => {
+  const server = await startServer({ sources: { 'main.hx': source } });
+  const call = async (name: string, body: object) => {
+    const headers = { 'Content-Type': 'application/json' };
+    const url = `http://127.0.0.1:${server.port}/${name}`;
+    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+    return (await response.json()) as { i?: { key: string }[] };
+  };
+  const found = async (words: string) => (await call('find', { words })).i?.map(({ key }) => key);
+  await call('add', { key: 'a', note: 'die Häuser der Stadt' });
+  expect(await found('Haus')).toEqual([]);
+  await server.restart({ env: { TRELLIS_TEXT_LANGUAGE: 'german' } });
+  expect(await found('Haus')).toEqual(['a']);
+  await call('change', { key: 'a', note: 'viele Bäume' });
+  expect(await found('Baum')).toEqual(['a']);
+  await server.stop();
+  const { code, stdout } = await commandHere(['verify', server.data, '--deep'], server.folder);
+  expect(`${code} ${stdout}`).toMatch(/^0 .*clean/s);
+});
+
 it('rebuilds the keyword index when keyword search is turned on again', async () => {
   const server = await startServer({ sources: { 'main.hx': source } });
   const call = async (name: string, body: object) => {

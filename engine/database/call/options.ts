@@ -1,4 +1,5 @@
 // Defines the options of a database and of a call.
+import type { LanguageName } from '../../base/text/language-name.js';
 import type { ClusterPosition } from '../../cluster/node.js';
 import type { ClusterOptions } from '../../cluster/options.js';
 import type { ShardIndex } from '../../base/id.js';
@@ -45,6 +46,8 @@ export interface DatabaseOptions {
     segmentBytes?: number;
   };
   textEnabled: boolean;
+  /** Language of the texts of properties that name none. */
+  textLanguage: LanguageName;
   /** If true, unknown members of a body fail with UNKNOWN_MEMBER. Otherwise they are ignored. */
   strictMembers: boolean;
   readOnly: boolean;

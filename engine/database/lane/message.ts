@@ -1,5 +1,6 @@
 // Defines the messages between the main thread and the lanes, except for requests and replies
 // (message-batch.ts): programs, vector memory, commands to the writer and its reports.
+import type { LanguageName } from '../../base/text/language-name.js';
 import type { VectorStoreOptions } from '../vectors/vector-store.js';
 import type { LockToken } from '../../storage/lock/lock-file.js';
 import type { LogClientSetup } from '../../cluster/ipc/log-client.js';
@@ -130,6 +131,7 @@ export interface WriterSetup {
   graphPath: string;
   limits: Limits;
   textEnabled: boolean;
+  textLanguage: LanguageName;
   /** Shared memory: see metrics/writer-metrics.ts. */
   writerMetrics: SharedArrayBuffer;
   strict: boolean;

@@ -1,6 +1,7 @@
 // Holds what every reading thread has open, in a lane or attached: the data file, the schema that it serves,
 // the vector memory, and the services for plans.
 // Invariant: it reads only through the schema guard, and reads nothing while the data file is released.
+import type { LanguageName } from '../../base/text/language-name.js';
 import type { Limits } from '../../base/limits.js';
 import { type Storage, openStorage } from '../../storage/open-storage.js';
 import { createTextIndex } from '../../text/text-index.js';
@@ -16,6 +17,7 @@ export interface ReadingSetup {
   readonly graphPath: string;
   readonly limits: Limits;
   readonly textEnabled: boolean;
+  readonly textLanguage: LanguageName;
   readonly strict: boolean;
 }
 
@@ -28,14 +30,14 @@ export class ReaderContext {
   /** True while this thread has the data file open. */
   holds = true;
 
-  constructor({ control, graphPath, limits, textEnabled, strict }: ReadingSetup) {
+  constructor({ control, graphPath, limits, textEnabled, textLanguage, strict }: ReadingSetup) {
     this.control = new ControlBlock(control);
     this.#storage = openStorage(graphPath, { limits, mode: 'read', notes: this.control.notes });
     this.guard = new SchemaGuard(this.control, this.#storage);
     this.services = {
       limits,
       strict,
-      text: textEnabled ? createTextIndex(limits) : undefined,
+      text: textEnabled ? createTextIndex(limits, textLanguage) : undefined,
       vectors: this.indexes.byLabel,
     };
   }

@@ -119,7 +119,7 @@ class WriterLane {
       ...(this.#logClient && { replication: this.#logClient }),
       ...(setup.shard && { shard: setup.shard }),
     });
-    const text = setup.textEnabled ? createTextIndex(setup.limits) : undefined;
+    const text = setup.textEnabled ? createTextIndex(setup.limits, setup.textLanguage) : undefined;
     this.#openSchema(headOf(setup.program), text);
     const isFollowing = setup.cluster !== undefined;
     const vectors = { ...setup.vectors, failpoint: setup.failpoint, isFollowing };

@@ -1,6 +1,7 @@
 // The thread side of a bulk load: reads rows while the writer writes the rows before. It lives as long as the
 // load.
 // Invariant: chunks are read in the order of arrival, because names are numbered in this order.
+import type { LanguageName } from '../../base/text/language-name.js';
 import type { MessagePort } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
 import { wallMs } from '../../base/clock.js';
@@ -18,6 +19,7 @@ export interface LoaderSetup {
   graphPath: string;
   limits: Limits;
   textEnabled: boolean;
+  textLanguage: LanguageName;
 }
 
 export type ToLoader =
@@ -50,9 +52,9 @@ export interface FromLoader {
 /** Resolves when the load is over. */
 export function serveLoad(setup: LoaderSetup): Promise<void> {
   return new Promise((resolve) => {
-    const { port, limits, textEnabled } = setup;
+    const { port, limits, textEnabled, textLanguage } = setup;
     const storage = openStorage(setup.graphPath, { limits, mode: 'read' });
-    const reader = new RowReader(storage.catalog, { limits, textEnabled });
+    const reader = new RowReader(storage.catalog, { limits, textEnabled, textLanguage });
     port.on('message', (message: ToLoader) => {
       if (message.kind === 'close') {
         storage.close();

@@ -3,6 +3,7 @@
 //
 // Invariant: accepted rows of a batch get consecutive ids, in their order.
 import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
+import type { DocumentText } from '../../base/text/document-text.js';
 import { printUuid } from '../../base/id.js';
 import { checkIntegrity } from '../../base/integrity.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
@@ -29,8 +30,8 @@ interface Offsets {
 interface NewDocument {
   label: number;
   id: number;
-  before: string[];
-  after: string[];
+  before: DocumentText[];
+  after: DocumentText[];
 }
 
 export class RowWriter {

@@ -2,6 +2,7 @@
 // the index, and for `verify --repair-derived`.
 // Invariant: the record under `rulesKey` exists only together with the postings of every document, and
 // records the rules that made them. Postings without the mark are invalid.
+import type { LanguageName } from '../../base/text/language-name.js';
 import type { Limits } from '../../base/limits.js';
 import type { FullCatalog } from '../../storage/catalog/catalog.js';
 import { textsOf } from '../../storage/record/text-document.js';
@@ -9,6 +10,7 @@ import type { Table } from '../../storage/table/env.js';
 import type { LoadView } from '../../storage/view/load-view.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { Label } from '../../storage/table/view-types.js';
+import type { DocumentRules } from '../../text/analysis/analyzer.js';
 import { TextIndexWriter } from '../../text/text-index-writer.js';
 import { textRange } from '../../text/text-key.js';
 
@@ -20,6 +22,7 @@ const rulesKey = Uint8Array.of(...textRange()[0], 4);
 export interface TextRules {
   limits: Limits;
   textEnabled: boolean;
+  textLanguage: LanguageName;
 }
 
 /** Rules that decide the postings of a text. When they change, the index is rebuilt. */
@@ -27,9 +30,11 @@ interface StoredRules {
   /** Version of the analyzer. It increases when the analyzer treats any text differently. */
   analyzer: number;
   documentTerms: number;
+  /** Default language. */
+  language: LanguageName;
 }
 
-const analyzer = 1;
+const analyzer = 2;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -37,7 +42,7 @@ const decoder = new TextDecoder();
 /**
  * Rules of an index made by an early version, whose mark does not record them. They match no current rules.
  */
-const unknownRules: StoredRules = { analyzer: 0, documentTerms: 0 };
+const unknownRules: StoredRules = { analyzer: 0, documentTerms: 0, language: 'none' };
 
 /** Returns the rules of the keyword index in the data, or undefined without an index. */
 export function storedRules({ env }: Storage): StoredRules | undefined {
@@ -57,10 +62,20 @@ export function storedRules({ env }: Storage): StoredRules | undefined {
 export const isCurrent = (rules: StoredRules): boolean => rules.analyzer === analyzer;
 
 /** Returns true if the keyword index contains every document, by these rules. */
-export function keepsTexts(storage: Storage, { limits }: TextRules): boolean {
-  const stored = storedRules(storage);
-  return stored?.analyzer === analyzer && stored.documentTerms === limits.document_terms;
+export function keepsTexts(storage: Storage, rules: TextRules): boolean {
+  const [stored, wanted] = [storedRules(storage), currentRules(rules)];
+  return (
+    stored?.analyzer === analyzer &&
+    stored.documentTerms === wanted.documentTerms &&
+    stored.language === wanted.language
+  );
 }
+
+const currentRules = ({ limits, textLanguage }: TextRules): StoredRules => ({
+  analyzer,
+  documentTerms: limits.document_terms,
+  language: textLanguage,
+});
 
 /** Drops the keyword index of a database that does not maintain one. */
 export function dropTexts(storage: Storage): void {
@@ -86,10 +101,10 @@ export function makeTexts(storage: Storage, view: LoadView, rules: TextRules): n
   clear(derived, ...textRange());
   if (!rules.textEnabled) return 0;
   let documents = 0;
+  const stored = currentRules(rules);
   for (const label of (storage.catalog as FullCatalog).allLabels()) {
-    if (label.kind !== 'edge') documents += addTexts(view, label, rules.limits);
+    if (label.kind !== 'edge') documents += addTexts(view, label, stored);
   }
-  const stored: StoredRules = { analyzer, documentTerms: rules.limits.document_terms };
   derived.put(rulesKey, encoder.encode(JSON.stringify(stored)));
   return documents;
 }
@@ -105,8 +120,8 @@ export function clear(table: Table<Uint8Array>, start: Uint8Array, end: Uint8Arr
 /** Number of documents whose postings are collected before they are written. */
 const documentBatch = 20_000;
 
-function addTexts(view: LoadView, label: Label, limits: Limits): number {
-  const writer = new TextIndexWriter(limits.document_terms).bulk();
+function addTexts(view: LoadView, label: Label, rules: DocumentRules): number {
+  const writer = new TextIndexWriter(rules).bulk();
   let documents = 0;
   for (const ids of view.scan(label.id)) {
     for (const id of ids) {

@@ -3,6 +3,7 @@
 // the vectors. If pages are damaged, the whole data file is rebuilt from its rows, including lists and edges.
 // The server must be stopped.
 // Invariant: the data file is either the old one or the complete new one, and no row is lost.
+import type { LanguageName } from '../../base/text/language-name.js';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail } from '../../base/errors.js';
@@ -26,6 +27,7 @@ import { clear, makeTexts } from './rebuild-text-index.js';
 export interface RepairOptions {
   limits: Limits;
   textEnabled: boolean;
+  textLanguage: LanguageName;
   /** The data directory. */
   dataDir: string;
 }
@@ -78,7 +80,7 @@ function loadRows(
   from: string,
   to: string,
   dbUuid: string,
-  { limits, textEnabled, vectorTypes }: RebuildOptions,
+  { limits, textEnabled, textLanguage, vectorTypes }: RebuildOptions,
 ): Salvaged {
   const storage = openStorage(to, { limits, mode: 'create', vectorTypes });
   try {
@@ -87,7 +89,7 @@ function loadRows(
       env.meta.put(metaKey.databaseUuid, Buffer.from(dbUuid));
       return true;
     });
-    const reader = new DumpReader(storage, { limits, textEnabled });
+    const reader = new DumpReader(storage, { limits, textEnabled, textLanguage });
     const salvaged = salvage(from, (block) => reader.write(block));
     if (salvaged.isComplete) reader.end();
     return salvaged;

@@ -1,5 +1,6 @@
 // Loads a dump into an empty data directory, without threads. It builds no vector indexes; the next start
 // builds them. Memory is one chunk at a time.
+import type { LanguageName } from '../../base/text/language-name.js';
 import { type Hash, createHash } from 'node:crypto';
 import { fail, TrellisError } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
@@ -21,6 +22,7 @@ const newline = 10;
 export interface DumpReaderOptions {
   limits: Limits;
   textEnabled: boolean;
+  textLanguage: LanguageName;
 }
 
 interface DumpEnd {

@@ -48,7 +48,7 @@ function checkTexts(storage: Storage): string[] {
   const violations = checkTextKeys(view, new Set(labels.map(({ id }) => id)));
   // Postings of another analyzer cannot be recounted.
   if (stored && !isCurrent(stored)) return violations;
-  const rules = { document_terms: stored?.documentTerms ?? 0 };
+  const rules = stored ?? ({ documentTerms: 0, language: 'none' } as const);
   for (const label of labels) {
     const documents = stored ? documentsOf(view, label) : [];
     violations.push(...checkTextIndex(view, label.id, documents, rules));

@@ -45,7 +45,7 @@ export function fitSchema(
 ): void {
   const hint =
     storage.permit.closedBecause === undefined
-      ? 'All nodes of a cluster have the same configuration of texts and vectors.'
+      ? 'Stop all nodes and run `trellis verify --repair-derived` on each data directory. All nodes of a cluster have the same configuration of texts and vectors.'
       : 'Start once without `storage.read_only`, or bring the former sources back.';
   if (text !== undefined && !keepsTexts(storage, rules)) {
     fail('SCHEMA_INCOMPATIBLE', { what: 'The keyword index is yet to be made.' }, { hint });

@@ -4,6 +4,7 @@
 import { fail, TrellisError } from '../../base/errors.js';
 import { defaultAt } from '../../base/schema.js';
 import { checkIntegrity } from '../../base/integrity.js';
+import { type DocumentText, sameTexts } from '../../base/text/document-text.js';
 import { parseUuid } from '../../base/id.js';
 import { type Scalar, type ScalarList, Uuid } from '../../base/value.js';
 import { distinct } from '../../base/u32-array.js';
@@ -112,7 +113,7 @@ function valuesOf(record: Uint8Array, label: Label, damaged: StoredProperty[]): 
 }
 
 /** Returns the texts of an element from its new values. */
-const textsIn = (label: Label, values: Values): string[] =>
+const textsIn = (label: Label, values: Values): DocumentText[] =>
   collectTexts(label, ({ name }) => values.get(name));
 
 function addDocument(frame: Frame, label: Label, id: number, values: Values): void {
@@ -255,10 +256,6 @@ export function updateElements(
     frame.context.text?.replace(frame.write, label.id, id, former, next);
   }
   return new Set(changes.map((change) => change.id));
-}
-
-function sameTexts(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((text, i) => text === b[i]);
 }
 
 /**

@@ -61,7 +61,7 @@ export const searchKeyword: Tool = (args, _, { vocabulary, limits, textEnabled }
   if (!nodes.has(name) && !vectors.has(name))
     unknownType('node or vector', name, new Set([...nodes.keys(), ...vectors.keys()]), path);
   const k = literal(requiredCount(args, 'limit', limits));
-  checkText(text, textPath, limits);
+  checkBytes(text, textPath, limits);
   const type: TypeRef = { kind: nodes.has(name) ? 'node' : 'vector', name };
   const source: Source = { kind: 'searchText', type, text: literal(text), k };
   return { kind: 'run', plan: searchPlan(args, source, [], 'B'), args: [], after: 'replace' };
@@ -91,11 +91,15 @@ function readScoreMin(args: Arguments): Expression {
   return literal(view === undefined ? scoreMinDefault : readNumber(view, 'min_score'));
 }
 
-/** Limits the text. Terms are counted as words here; the keyword index has its own count. */
-function checkText(text: string, path: string, limits: Limits): void {
+function checkBytes(text: string, path: string, limits: Limits): void {
   const size = Buffer.byteLength(text);
   if (size > limits.text_bytes)
     fail('TEXT_TOO_LONG', { size, unit: 'bytes', max: limits.text_bytes }, { path });
+}
+
+/** Limits a text that becomes a vector. */
+function checkText(text: string, path: string, limits: Limits): void {
+  checkBytes(text, path, limits);
   const words = text.match(/\S+/g)?.length ?? 0;
   if (words > limits.text_terms)
     fail('TEXT_TOO_LONG', { size: words, unit: 'terms', max: limits.text_terms }, { path });

@@ -1,14 +1,15 @@
 // The keyword document of an element: its String and [String] values in the order of their slots. No edit of
 // a declaration changes this order, so a truncated document stays the same.
 import type { PropertyType } from '../../base/schema.js';
+import type { DocumentText } from '../../base/text/document-text.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { decodeProperty } from './record.js';
 import type { Label, StoredProperty, WriteView } from '../table/view-types.js';
 
 /** The functions of the keyword index that a rebuild needs; engine/text implements them. */
 export interface DocumentIndex {
-  add(view: WriteView, label: number, id: number, texts: readonly string[]): void;
-  remove(view: WriteView, label: number, id: number, texts: readonly string[]): void;
+  add(view: WriteView, label: number, id: number, texts: readonly DocumentText[]): void;
+  remove(view: WriteView, label: number, id: number, texts: readonly DocumentText[]): void;
 }
 
 const isText = (type: PropertyType): boolean =>
@@ -27,7 +28,7 @@ export function textProperties(label: Label): readonly StoredProperty[] {
 }
 
 /** Returns the texts of a record as its label declares them; edges have no document. */
-export function textsOf(label: Label, record: Uint8Array): string[] {
+export function textsOf(label: Label, record: Uint8Array): DocumentText[] {
   return collectTexts(label, (property) => decodeProperty(record, property));
 }
 
@@ -35,8 +36,8 @@ export function textsOf(label: Label, record: Uint8Array): string[] {
 export function collectTexts(
   label: Label,
   readValue: (property: StoredProperty) => Scalar | ScalarList | undefined,
-): string[] {
-  const texts: string[] = [];
+): DocumentText[] {
+  const texts: DocumentText[] = [];
   for (const property of textProperties(label)) {
     const value = readValue(property);
     if (typeof value === 'string') texts.push(value);

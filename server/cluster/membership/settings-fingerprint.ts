@@ -17,7 +17,7 @@ const limits = [
 ].map((name) => `limits.${name}`);
 
 const others = [
-  ...['compat', 'text.enabled', 'cluster.name', 'cluster.members'],
+  ...['compat', 'text.enabled', 'text.language', 'cluster.name', 'cluster.members'],
   ...['model', 'dimensions', 'task', 'prefixes.query', 'prefixes.document'].map(
     (name) => `embedding.${name}`,
   ),

@@ -46,7 +46,8 @@ export async function loadDump(from: string, config: Config): Promise<number> {
       vectorTypes: config.vectorTypes,
     });
     try {
-      const reader = new DumpReader(storage, { limits, textEnabled: config.text.enabled });
+      const { enabled: textEnabled, language: textLanguage } = config.text;
+      const reader = new DumpReader(storage, { limits, textEnabled, textLanguage });
       for await (const block of createReadStream(from, { highWaterMark: 1 << 20 })) {
         reader.write(block as Uint8Array);
       }

@@ -91,7 +91,8 @@ function repair(dataDir: string, { limits, text, vectorTypes }: Config): boolean
   const opened = openDataDirectory(dataDir);
   let isDone = false;
   try {
-    const options = { limits, textEnabled: text.enabled, dataDir, vectorTypes };
+    const { enabled: textEnabled, language: textLanguage } = text;
+    const options = { limits, textEnabled, textLanguage, dataDir, vectorTypes };
     const { rows, broken } = checkData(dataFileOf(dataDir), { sums: opened.takeSums() });
     for (const what of rows) printLine(what);
     if (rows.length > 0) return false;

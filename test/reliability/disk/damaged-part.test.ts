@@ -28,7 +28,7 @@ type Outcome = string;
 function newStorage(): Storage {
   const storage = openStorage(freshFolder(), { limits: defaultLimits, mode: 'create' });
   storage.applySchema(program!, { text, nowMs: 0 });
-  addMissingTexts(storage, { limits: defaultLimits, textEnabled: true });
+  addMissingTexts(storage, { limits: defaultLimits, textEnabled: true, textLanguage: 'english' });
   return storage;
 }
 

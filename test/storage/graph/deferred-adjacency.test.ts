@@ -68,7 +68,11 @@ type Run = (work: (view: LoadView) => unknown) => void;
 
 /** Loads pieces, each in what `run` makes a transaction. */
 function load(storage: Storage, pieces: readonly object[][], run: Run): void {
-  const reader = new RowReader(storage.catalog, { limits: defaultLimits, textEnabled: false });
+  const reader = new RowReader(storage.catalog, {
+    limits: defaultLimits,
+    textEnabled: false,
+    textLanguage: 'english',
+  });
   const names = new NameIds();
   for (const rows of pieces) {
     const bytes = Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));

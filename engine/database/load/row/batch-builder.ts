@@ -180,7 +180,7 @@ export class BatchBuilder {
 
   /** Adds the keyword document of the open row. The row can no longer fail after this. */
   document(frequencies: ReadonlyMap<string, number>, length: number): void {
-    if (length === 0) return;
+    if (frequencies.size === 0) return;
     const row = this.#count;
     this.#terms.add(this.#row.label, row, frequencies);
     this.#documents.push(row, length);

@@ -1,6 +1,7 @@
 // Converts the properties of one row into a record, its index prefixes and its keyword document. Strings,
 // booleans and short integers whose text equals the stored form are copied. Everything else is decoded and
 // printed.
+import type { LanguageName } from '../../../base/text/language-name.js';
 import { fail } from '../../../base/errors.js';
 import { integerFits } from '../../../base/integer.js';
 import type { Limits } from '../../../base/limits.js';
@@ -15,7 +16,7 @@ import { valueSize } from '../../../storage/index/index-entry.js';
 import { prefixOf } from '../../../storage/index/index-key.js';
 import type { StoredProperty } from '../../../storage/table/view-types.js';
 import { putWord } from '../../../storage/table/little-endian.js';
-import { countTerms } from '../../../text/analyzer.js';
+import { countTerms } from '../../../text/analysis/analyzer.js';
 import type { BatchBuilder } from './batch-builder.js';
 import type { FormField, TypeForm } from './row-schema.js';
 
@@ -25,6 +26,7 @@ const shortDigits = 15;
 export interface RecordReaderOptions {
   limits: Limits;
   textEnabled: boolean;
+  textLanguage: LanguageName;
 }
 
 export class RecordReader {
@@ -156,7 +158,10 @@ export class RecordReader {
       if (typeof value === 'string') list.push(value);
       else if (value !== undefined) list.push(...(value as readonly string[]));
     }
-    const { frequencies, length } = countTerms(list, this.options.limits.document_terms);
+    const { frequencies, length } = countTerms(list, {
+      documentTerms: this.options.limits.document_terms,
+      language: this.options.textLanguage,
+    });
     this.batch.document(frequencies, length);
   }
 }

@@ -4,6 +4,7 @@
 // Invariant: a row that is passed on would also be accepted as a single call with the same values, except for
 // checks that need the store: unique values, endpoints, dimensions. An edge whose endpoint has not arrived
 // yet is deferred, and read again after the last row.
+import type { LanguageName } from '../../../base/text/language-name.js';
 import { type ErrorData, TrellisError, excerpt, fail } from '../../../base/errors.js';
 import type { Limits } from '../../../base/limits.js';
 import { type ElementKind, printType } from '../../../base/schema.js';
@@ -39,6 +40,7 @@ const kinds = ['node', 'edge', 'vector'] as const satisfies readonly ElementKind
 export interface RowReaderOptions {
   limits: Limits;
   textEnabled: boolean;
+  textLanguage: LanguageName;
   /** True for rows of a dump, which state everything: id, endpoint ids, vector. */
   isDump?: boolean;
 }

@@ -1,0 +1,12 @@
+// The options of `SEARCH` in front of a property.
+import type { LanguageName } from './language-name.js';
+
+/** How keyword search reads a property that bears `SEARCH`. */
+export interface SearchOptions {
+  /** What an occurrence of a word counts, from 1 to 100 (BM25F). */
+  weight: number;
+  /** Undefined: the language of the configuration. */
+  language?: LanguageName;
+  /** Whether the index also keeps words as they are written, so that beginnings of words find them. */
+  prefix?: true;
+}
