@@ -23,7 +23,7 @@ const modules: Record<string, string> = {
   corpus: 'language/corpus',
   crud: 'server/crud',
   document: 'server/document',
-  embedded: 'server/embedded',
+  embedded: 'embedded/embedded',
   exec: 'language/exec',
   filter: 'vector/filter',
   floor: 'server/floor',

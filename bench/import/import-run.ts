@@ -31,13 +31,19 @@ export function importSeconds(
   return importCost(project, dataDir, files, text).seconds;
 }
 
-/** Seconds of time, and of CPU of all threads. `words`: files and flags. */
+/** Seconds of time, and of CPU of all threads. */
+export interface ImportCost {
+  seconds: number;
+  cpu: number;
+}
+
+/** `words`: files and flags. */
 export function importCost(
   project: string,
   dataDir: string,
   words: readonly string[],
   text: boolean,
-): { seconds: number; cpu: number } {
+): ImportCost {
   const env = { ...process.env, TRELLIS_TEXT_ENABLED: String(text) };
   const before = childSeconds();
   const seconds = commandSeconds(['import', project, ...words, '--data', dataDir], env);

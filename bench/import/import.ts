@@ -1,14 +1,17 @@
-// Rows per second of `trellis import` into an empty data directory: nodes with a unique index, with and
+// Rows per second of `trellis import [--peers kuzu,sqlite]` into an empty data directory: nodes with a unique index, with and
 // without the keyword index, edges by temporary names, vectors of 768 numbers. Everything is counted, from
 // the start of the process to its end, snapshot included; one run of each, since a run takes seconds. `social` measures
-// only the last part: a social network as CSV, with its CPU.
+// only the last part: a social network as CSV, with its CPU, beside the COPY of Kuzu and SQLite with an index for
+// each end of an edge.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { numberOption } from '../support/bench-option.js';
-import { importCost, importSeconds, writeRows } from './import-run.js';
+import { listOption, numberOption } from '../support/bench-option.js';
+import { kuzuImport, sqliteImport } from './import-peers.js';
+import { type ImportCost, importCost, importSeconds, writeRows } from './import-run.js';
+import { median, roundsOf } from '../support/sample-times.js';
 import { randomOf } from '../support/seeded-random.js';
-import { type Cell, printTable } from '../support/table.js';
+import { type Cell, type Rounds, printTable } from '../support/table.js';
 import { writeSocialFiles } from './social-files.js';
 
 const source = `
@@ -50,26 +53,49 @@ function vectorRow(random: () => number): (no: number) => object {
   };
 }
 
-/** CSV as it comes: ids per type, dates of digits, one mapping. */
-function runSocial(folder: string): void {
+/** CSV as it comes: ids per type, dates of digits, one mapping. The peers load the same files. */
+async function runSocial(folder: string, args: readonly string[]): Promise<void> {
   const { map, rows } = writeSocialFiles(folder);
-  const cells: Cell[][] = [];
-  for (const text of [false, true]) {
-    const data = join(folder, `data-${text}`);
-    const { seconds, cpu } = importCost(folder, data, ['--mapping', map], text);
-    const what = `social network as CSV${text ? ', keyword index' : ''}`;
-    cells.push([what, rows, seconds.toFixed(1), cpu.toFixed(1), Math.round(rows / seconds)]);
+  const runs = numberOption(args, 'rounds', 1);
+  const peers = listOption(args, 'peers', ['kuzu', 'sqlite']);
+  const load = (text: boolean) => (round: number) =>
+    Promise.resolve(
+      importCost(folder, join(folder, `data-${text}-${round}`), ['--mapping', map], text),
+    );
+  const loads: [string, (round: number) => Promise<ImportCost | undefined>][] = [
+    ['TrellisDB', load(false)],
+    ['TrellisDB, keyword index', load(true)],
+  ];
+  if (peers.includes('kuzu')) loads.push(['Kuzu, COPY', () => kuzuImport(folder)]);
+  if (peers.includes('sqlite'))
+    loads.push(['SQLite, two indexes an edge', () => sqliteImport(folder)]);
+  const costs = loads.map((): ImportCost[] => []);
+  for (let round = 0; round < runs; round++) {
+    for (const [i, [, cost]] of loads.entries()) {
+      const found = await cost(round);
+      if (found !== undefined) costs[i]!.push(found);
+    }
   }
-  console.log(printTable(['rows', 'count', 'seconds', 'CPU s', 'rows/s'], cells));
+  const own = median(costs[0]!.map(({ cpu }) => cpu));
+  const cells = loads.flatMap(([name], i): Cell[][] => {
+    if (costs[i]!.length === 0) return [];
+    const of = (field: keyof ImportCost): Rounds => roundsOf(costs[i]!.map((cost) => cost[field]));
+    const [seconds, cpu] = [of('seconds'), of('cpu')];
+    const perRow = { median: (cpu.median * 1e6) / rows, spread: cpu.spread };
+    const ratio = i === 0 ? '' : `${(cpu.median / own).toFixed(2)}x`;
+    return [[name, rows, seconds, cpu, perRow, ratio]];
+  });
+  const heads = ['contender', 'count', 'seconds', 'CPU s', 'CPU us/row', 'CPU ratio'];
+  console.log(printTable(heads, cells, 'social network as CSV'));
 }
 
-export function run(args: string[]): Promise<void> {
+export async function run(args: string[]): Promise<void> {
   const { nodes, edges, vectors } = readOptions(args);
   const folder = mkdtempSync(join(tmpdir(), 'trellis-bench-'));
   try {
     if (args.includes('social')) {
-      runSocial(join(folder, 'social'));
-      return Promise.resolve();
+      await runSocial(join(folder, 'social'), args);
+      return;
     }
     writeFileSync(join(folder, 'main.hx'), source);
     const file = (name: string): string => join(folder, name);
@@ -104,9 +130,8 @@ export function run(args: string[]): Promise<void> {
     add('nodes and edges', nodes + edges, whole);
     add('vectors, 768 d', vectors, time('d', [file('vectors.ndjson')], false));
     console.log(printTable(['rows', 'count', 'seconds', 'rows/s'], rows));
-    runSocial(join(folder, 'social'));
+    await runSocial(join(folder, 'social'), args);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  return Promise.resolve();
 }

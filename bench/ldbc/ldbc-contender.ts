@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path';
 import { open } from '../../engine/internal.js';
 import { importSeconds } from '../import/import-run.js';
 import { cacheFolder, printLoad } from '../support/bench-cache.js';
-import { type Statement, openKuzu } from '../peer/kuzu-peer.js';
+import { type Kuzu, type Statement, openKuzu } from '../peer/kuzu-peer.js';
+import type { Timing } from '../support/sample-times.js';
 import { type LdbcFolder, type TypeFile, writeProject } from './ldbc-folder.js';
 import { cypher, cypherRows, rowsOf } from './ldbc-query.js';
 import { edgeEnds, nodeProperties } from './ldbc-shape.js';
@@ -15,9 +16,14 @@ type Args = Record<string, unknown>;
 export interface LdbcContender {
   name: string;
   /** The answer as the database gives it: what is timed. */
-  run(query: string, args: Args): Promise<unknown>;
+  run(query: string, args: Args): unknown;
   rows(query: string, args: Args, answer: unknown): unknown[];
-  close(): Promise<unknown>;
+  /**
+   * Times calls one after another, for about `seconds`. Absent if the caller does it: it is there for a contender
+   * in another process.
+   */
+  time?(query: string, calls: readonly Args[], seconds: number): Timing;
+  close(): unknown;
 }
 
 /** The data directory, filled from the files of the folder; `name` says which data it holds. */
@@ -62,7 +68,7 @@ export async function kuzuContender(
   if (db === undefined) return undefined;
   if (!cache.isComplete) {
     const started = performance.now();
-    for (const text of tablesOf(ldbc)) await db.query(text);
+    await copyKuzu(db, ldbc);
     printLoad('Kuzu', rowCount(ldbc), (performance.now() - started) / 1000);
     cache.complete();
   }
@@ -74,6 +80,11 @@ export async function kuzuContender(
     rows: (query, args, answer) => cypherRows(query, args, answer as object[]),
     close: () => db.close(),
   };
+}
+
+/** Makes the tables, and copies the files into them. */
+export async function copyKuzu(db: Kuzu, ldbc: LdbcFolder): Promise<void> {
+  for (const text of tablesOf(ldbc)) await db.query(text);
 }
 
 /** Tables, and their rows from the files themselves. */

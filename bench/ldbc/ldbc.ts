@@ -1,13 +1,13 @@
 // `npm run bench -- ldbc [FOLDER]`: runs the interactive queries of LDBC SNB on a folder of its topology
 // (nodes/*.csv, edges/*.csv, expected.json), or without FOLDER on a generated network of the same counts.
-// Each query has its natural form. Checks every result of expected.json for both systems; then TrellisDB and
-// Kuzu alternate, embedded, and the server answers over HTTP.
+// Each query has its natural form. Checks every result of expected.json for all systems; then TrellisDB, Kuzu,
+// SQLite and Neo4j alternate, embedded, and the server answers over HTTP. `--contenders kuzu,sqlite,neo4j`.
 import { join } from 'node:path';
 import { cacheFolder } from '../support/bench-cache.js';
 import { listOption, numberOption } from '../support/bench-option.js';
 import { requestBytes, sendHttp } from '../support/http-client.js';
 import { startBenchServer } from '../support/load.js';
-import { type Timing, interleave, sideBySide } from '../support/sample-times.js';
+import { type Timing, interleave, oneByOne } from '../support/sample-times.js';
 import { type Cell, printTable } from '../support/table.js';
 import {
   type LdbcContender,
@@ -17,6 +17,8 @@ import {
 } from './ldbc-contender.js';
 import { writeNetwork } from './ldbc-files.js';
 import { type LdbcFolder, readFolder } from './ldbc-folder.js';
+import { neo4jContender } from './ldbc-neo4j.js';
+import { sqliteContender } from './ldbc-sqlite.js';
 import { makeNetwork } from './ldbc-network.js';
 import type { Expected } from './ldbc-oracle.js';
 import { canonical, cypher } from './ldbc-query.js';
@@ -66,26 +68,31 @@ const columns = [
   'wrong',
   'p50 ratio',
   'p99 ratio',
+  'CPU ratio',
 ];
 
-/** Medians of rounds, both in turn; gives the rows, and how often the second's p50 and p99 the first's are. */
+/** Medians of rounds, all in turn; gives the rows, and how often each peer's p50 and p99 are ours. */
 async function timeQuery(
   contenders: readonly LdbcContender[],
   query: string,
   calls: readonly Expected[],
   { seconds, rounds }: Options,
-): Promise<{ rows: Cell[][]; ratios: number[] | undefined }> {
+): Promise<{ rows: Cell[][]; ratios: number[][] }> {
   const wrong: number[] = [];
   for (const contender of contenders) wrong.push(await checkAnswers(contender, query, calls));
   // The figures are still printed; the process ends with status 1.
   if (wrong.some((count) => count > 0)) process.exitCode = 1;
-  const time = (contender: LdbcContender): Promise<Timing> =>
-    sideBySide((n) => contender.run(query, calls[n % calls.length]!.args), 1, seconds);
+  const args = calls.map((call) => call.args);
+  const time = async (contender: LdbcContender): Promise<Timing> =>
+    contender.time?.(query, args, seconds) ??
+    oneByOne((n) => contender.run(query, args[n % args.length]!), seconds);
+  // Compilers of all need some thousand calls.
+  for (const contender of contenders) await time(contender);
   const timings = await interleave(contenders, rounds, time);
-  const [own, peer] = timings;
-  const ratios = peer && [peer.p50 / own!.p50, peer.p99 / own!.p99];
-  const rows = timings.map(({ p50, p99, cpu }, i): Cell[] => {
-    const beside = i === 0 ? ['', ''] : ratios!.map((ratio) => `${ratio.toFixed(1)}x`);
+  const own = timings[0]!;
+  const ratios = timings.map(({ p50, p99, cpu }) => [p50 / own.p50, p99 / own.p99, cpu / own.cpu]);
+  const rows = timings.map(({ rounds: { p50, p99, cpu } }, i): Cell[] => {
+    const beside = ratios[i]!.map((ratio) => (i === 0 ? '' : `${ratio.toFixed(2)}x`));
     const faults = `${wrong[i]} of ${calls.length}`;
     return [query, contenders[i]!.name, p50, p99, cpu, faults, ...beside];
   });
@@ -96,11 +103,16 @@ const mean = (values: readonly number[]): number =>
   Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 
 async function runEmbedded(folder: LdbcFolder, dataDir: string, name: string, options: Options) {
-  const own = await trellisContender(folder, dataDir);
-  const peer = options.peers.includes('kuzu') ? await kuzuContender(folder, name) : undefined;
-  const contenders = [own, ...(peer === undefined ? [] : [peer])];
+  const has = (peer: string): boolean => options.peers.includes(peer);
+  const found = [
+    await trellisContender(folder, dataDir),
+    has('kuzu') ? await kuzuContender(folder, name) : undefined,
+    has('sqlite') ? await sqliteContender(folder, name) : undefined,
+    has('neo4j') ? await neo4jContender(folder, name) : undefined,
+  ];
+  const contenders = found.filter((each) => each !== undefined);
   const rows: Cell[][] = [];
-  const ratios: number[][] = [];
+  const ratios: number[][][] = [];
   for (const query of options.queries) {
     const calls = folder.expected[query];
     if (calls === undefined || calls.length === 0) {
@@ -109,14 +121,20 @@ async function runEmbedded(folder: LdbcFolder, dataDir: string, name: string, op
     }
     const timed = await timeQuery(contenders, query, calls, options);
     rows.push(...timed.rows);
-    if (timed.ratios !== undefined) ratios.push(timed.ratios);
+    ratios.push(timed.ratios);
   }
   for (const contender of contenders) await contender.close();
-  console.log(`\nEmbedded\n\n${printTable(columns, rows)}`);
-  if (ratios.length === 0) return;
-  const [p50, p99] = [0, 1].map((at) => mean(ratios.map((each) => each[at]!)).toFixed(1));
-  const slower = ratios.filter((each) => each.some((ratio) => ratio < 1)).length;
-  console.log(`\nGeometric mean: p50 ${p50}x, p99 ${p99}x; slower than Kuzu at either: ${slower}`);
+  console.log(`\nEmbedded\n\n${printTable(columns, rows)}\n`);
+  for (const [i, contender] of contenders.entries()) {
+    if (i === 0) continue;
+    const each = ratios.map((query) => query[i]!);
+    const [p50, p99, cpu] = [0, 1, 2].map((at) => mean(each.map((one) => one[at]!)).toFixed(2));
+    const slower = each.filter((one) => one[0]! < 1).length;
+    console.log(
+      `${contender.name}, geometric means of its time divided by ours: p50 ${p50}x, p99 ${p99}x, ` +
+        `CPU ${cpu}x; faster than ours at p50 in ${slower} of ${each.length}`,
+    );
+  }
 }
 
 async function runHttp(folder: LdbcFolder, dataDir: string, { queries, seconds }: Options) {
@@ -145,7 +163,7 @@ export async function run(args: string[]): Promise<void> {
     rounds: numberOption(args, 'rounds', 3),
     queries: listOption(args, 'queries', Object.keys(cypher)),
     parts: listOption(args, 'part', ['embedded', 'http']),
-    peers: listOption(args, 'contenders', ['kuzu']),
+    peers: listOption(args, 'contenders', ['kuzu', 'sqlite', 'neo4j']),
   };
   const scale = numberOption(args, 'scale', 1);
   const [given] = args;

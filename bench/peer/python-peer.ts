@@ -2,16 +2,20 @@
 // bench/peers/python (git-ignored: peers are measured, never shipped). Each peer is a process with one thread
 // that runs vector-peer.py over two named pipes. A peer that is not available here prints one line and is
 // left out.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { VectorSet } from '../support/vector-data.js';
 import { writeData } from './cpp-peer.js';
+import { PeerProcess } from './peer-process.js';
+import {
+  type PythonPackage,
+  environmentPython,
+  installPackage,
+  makeEnvironment,
+} from './python-environment.js';
 import type { Contender } from './vector-peer.js';
 
-const environment = resolve('bench', 'peers', 'python');
-const environmentPython = join(environment, 'bin', 'python');
 const program = resolve('bench', 'peer', 'vector-peer.py');
 
 const graphWidths = [10, 16, 24, 36, 54, 80, 120, 180, 270, 400, 600, 900, 1400];
@@ -26,13 +30,7 @@ interface PythonPeer {
   options: Readonly<Record<string, number>>;
 }
 
-interface PythonPackage {
-  /** What pip installs. */
-  spec: string;
-  /** The module that Python imports. */
-  module: string;
-  /** Further arguments of pip. */
-  pip: readonly string[];
+interface VectorPackage extends PythonPackage {
   peers: readonly PythonPeer[];
 }
 
@@ -47,7 +45,7 @@ const graph = (name: string, kind: string, options: PythonPeer['options']): Pyth
 const like = { m: 16, efConstruction: 200 };
 
 /** Packages by their names in `--beside`. Versions are fixed, so that two runs compare the same code. */
-export const pythonPackages: Readonly<Record<string, PythonPackage>> = {
+export const pythonPackages: Readonly<Record<string, VectorPackage>> = {
   symqg: {
     spec: 'rabitqlib==0.7.1',
     module: 'rabitqlib',
@@ -90,40 +88,6 @@ export const pythonPackages: Readonly<Record<string, PythonPackage>> = {
   },
 };
 
-/** Runs a program to its end. Returns the last line that it printed if it fails, undefined if it succeeds. */
-function failureOf(command: string, args: readonly string[]): string | undefined {
-  const { HNSWLIB_NO_NATIVE: _, ...env } = process.env;
-  const { status, error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', env });
-  if (status === 0) return undefined;
-  const lines = `${stdout ?? ''}\n${stderr ?? ''}`.trim().split('\n');
-  return error?.message ?? lines.at(-1) ?? `it ended with ${status}`;
-}
-
-/** The reason why there is no environment, undefined after it is there. */
-function makeEnvironment(): string | undefined {
-  if (process.platform === 'win32') return 'named pipes are not available on Windows';
-  if (
-    existsSync(environmentPython) &&
-    failureOf(environmentPython, ['-m', 'pip', '--version']) === undefined
-  )
-    return undefined;
-  console.log('making a Python environment in bench/peers/python');
-  return failureOf('python3', ['-m', 'venv', '--clear', environment]);
-}
-
-/** Installs a package if Python cannot import it. Returns the reason if it still cannot. */
-function installPackage({ spec, module, pip }: PythonPackage): string | undefined {
-  const imports = (): string | undefined =>
-    failureOf(environmentPython, ['-c', `import numpy, ${module}`]);
-  if (imports() === undefined) return undefined;
-  console.log(`installing ${spec} into bench/peers/python`);
-  const limits = ['--disable-pip-version-check', '--retries', '1', '--timeout', '15', '--quiet'];
-  return (
-    failureOf(environmentPython, ['-m', 'pip', 'install', ...limits, ...pip, spec, 'numpy']) ??
-    imports()
-  );
-}
-
 /**
  * Starts the peers that `--beside` names, after it installs what is missing. Returns those that are available
  * here, in the order of the names; a printed line gives the reason for each of the others.
@@ -140,69 +104,9 @@ export function pythonPeers(set: VectorSet, names: readonly string[]): Contender
 }
 
 interface Response {
-  error?: string;
   cpu: number;
   bytes: number;
   ids?: number[][];
-}
-
-/** The process of one peer. Requests block this thread, so that nothing else is measured meanwhile. */
-class PeerProcess {
-  readonly #child: ChildProcess;
-  readonly #requests: number;
-  readonly #responses: number;
-  #rest = Buffer.alloc(0);
-
-  constructor(python: string, args: readonly string[], folder: string) {
-    const [requests, responses] = ['requests', 'responses'].map((name) => join(folder, name));
-    spawnSync('mkfifo', [requests!, responses!]);
-    // The shell opens both pipes before Python starts. If Python is absent or fails, the pipes close, and
-    // `read` sees the end. Without the shell, opening a pipe here would wait forever for a process that never
-    // comes.
-    const script = 'exec "$0" "$@" <"$PEER_REQUESTS" >"$PEER_RESPONSES"';
-    const env = { ...process.env, PEER_REQUESTS: requests, PEER_RESPONSES: responses };
-    this.#child = spawn('sh', ['-c', script, python, ...args], {
-      env,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-    this.#child.unref();
-    this.#requests = openSync(requests!, 'w');
-    this.#responses = openSync(responses!, 'r');
-  }
-
-  /** The next response. A process that has ended gives an error. */
-  read(): Response {
-    const parts: Buffer[] = [];
-    let next = this.#rest;
-    while (!next.includes(10)) {
-      parts.push(next);
-      next = Buffer.alloc(65_536);
-      const count = readSync(this.#responses, next, 0, next.length, null);
-      if (count === 0) return { error: 'the process has ended', cpu: 0, bytes: 0 };
-      next = next.subarray(0, count);
-    }
-    const end = next.indexOf(10);
-    this.#rest = Buffer.from(next.subarray(end + 1));
-    const line = Buffer.concat([...parts, next.subarray(0, end)]).toString();
-    return JSON.parse(line) as Response;
-  }
-
-  /** Throws an error with the text of the peer when a request fails. */
-  request(body: object): Response {
-    writeSync(this.#requests, `${JSON.stringify(body)}\n`);
-    const response = this.read();
-    if (response.error !== undefined) throw new Error(response.error);
-    return response;
-  }
-
-  /** Resolves when the process has ended. */
-  async end(): Promise<void> {
-    this.#child.ref();
-    const ended = new Promise((done) => this.#child.once('exit', done));
-    closeSync(this.#requests);
-    closeSync(this.#responses);
-    if (this.#child.exitCode === null && this.#child.signalCode === null) await ended;
-  }
 }
 
 /**
@@ -231,7 +135,7 @@ export function startPythonPeer(
   let width = 0;
   let bytes = 0;
   const search = (k: number, ids: boolean): Response =>
-    peer.request({ op: 'search', k, width: isGraph ? Math.max(k, width) : width, ids });
+    peer.request<Response>({ op: 'search', k, width: isGraph ? Math.max(k, width) : width, ids });
   return {
     name,
     widths,
@@ -239,7 +143,7 @@ export function startPythonPeer(
     add: () => {},
     addRange: (_, to) => {
       if (to < set.base.length) return 0;
-      const built = peer.request({ op: 'build' });
+      const built = peer.request<Response>({ op: 'build' });
       bytes = built.bytes;
       return built.cpu;
     },

@@ -1,6 +1,13 @@
-// `npm run bench -- crud`: create, read, update, scan, delete, and the same for vectors, through HTTP
-// and durable: 10,000 operations one after another, and 10,000 by 64 clients (helix-bench's shape).
-import { numberOption } from '../support/bench-option.js';
+// `npm run bench -- crud [--part embedded,http] [--peers sqlite,grafeo]`: create, read, update, scan and delete.
+// In process, beside SQLite and Grafeo on the same data, one client. Then through HTTP, with vectors, and
+// durable: 10,000 operations one after another, and 10,000 by 64 clients (helix-bench's shape).
+import {
+  columns as embeddedColumns,
+  compareOperation,
+  withContenders,
+} from '../embedded/embedded.js';
+import type { Operation as EmbeddedOperation } from '../embedded/embedded-contender.js';
+import { listOption, numberOption } from '../support/bench-option.js';
 import { type HttpTiming, requestBytes, sendHttp } from '../support/http-client.js';
 import { type BenchServer, cpuSeconds, startBenchServer } from '../support/load.js';
 import { randomOf } from '../support/seeded-random.js';
@@ -72,8 +79,35 @@ async function runOperation(
   return { timing, cpu: ((cpuSeconds(server.pid) - before) * 1e6) / count };
 }
 
+/** The operations in this process, each with its peers in turn. */
+const embedded: readonly EmbeddedOperation[] = [
+  'durable create',
+  'point read by id',
+  'durable update',
+  'scan of 20 rows',
+  'durable delete',
+];
+
+async function runEmbedded(args: string[]): Promise<void> {
+  const options = {
+    seconds: numberOption(args, 'seconds', 1),
+    rounds: numberOption(args, 'rounds', 5),
+  };
+  await withContenders(listOption(args, 'peers', ['sqlite', 'grafeo']), async (contenders) => {
+    const rows: Cell[][] = [];
+    for (const operation of embedded)
+      rows.push(...(await compareOperation(contenders, operation, options)));
+    console.log(`In process, one client\n\n${printTable(embeddedColumns, rows)}\n`);
+  });
+}
+
 export async function run(args: string[]): Promise<void> {
-  const count = numberOption(args, 'count', 10_000);
+  const parts = listOption(args, 'part', ['embedded', 'http']);
+  if (parts.includes('embedded')) await runEmbedded(args);
+  if (parts.includes('http')) await runHttp(numberOption(args, 'count', 10_000));
+}
+
+async function runHttp(count: number): Promise<void> {
   const server = await startBenchServer(source);
   const rows: Cell[][] = [];
   try {

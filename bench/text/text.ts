@@ -1,16 +1,18 @@
-// `npm run bench -- text`: measures keyword search over short documents with Zipf-distributed terms, in this
-// process and over HTTP, compared with minisearch. Prints time and memory of building, time of queries of one
-// to three terms, and the overlap of the ten best.
+// `npm run bench -- text [--peers minisearch,tantivy,bm25s]`: measures keyword search over short documents with
+// Zipf-distributed terms, in this process and over HTTP, compared with minisearch in this process, and Tantivy and
+// bm25s in Python processes. Prints time and memory of building, time of queries of one to three terms, and the
+// overlap of the ten best.
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type EmbeddedDatabase, open } from '../../engine/internal.js';
-import { numberOption } from '../support/bench-option.js';
+import { listOption, numberOption } from '../support/bench-option.js';
 import { requestBytes, sendHttp } from '../support/http-client.js';
 import { startBenchServer } from '../support/load.js';
 import { loadPeers } from '../peer/peer-install.js';
+import { type TextPeer, textPeers } from '../peer/text-peer.js';
 import { type Timing, interleave, median, oneByOne } from '../support/sample-times.js';
 import { randomOf } from '../support/seeded-random.js';
 import { type Cell, printTable } from '../support/table.js';
@@ -29,6 +31,14 @@ interface MiniSearch {
   search(text: string): { id: number; score: number }[];
 }
 type MiniSearchClass = new (options: object) => MiniSearch;
+
+/** A search engine that holds the documents. Lists of queries are named by their places. */
+interface Contender {
+  name: string;
+  time(list: number, seconds: number): Promise<Timing> | Timing;
+  /** The ten best of each query. */
+  search(list: number): Promise<number[][]> | number[][];
+}
 
 const syllables = [
   'ba',
@@ -96,6 +106,7 @@ function memoryBytes(): number {
 interface Built<T> {
   index: T;
   seconds: number;
+  cpu: number;
   bytes: number;
 }
 
@@ -103,9 +114,11 @@ interface Built<T> {
 async function measureBuild<T>(build: () => Promise<T>): Promise<Built<T>> {
   const before = memoryBytes();
   const started = performance.now();
+  const usage = process.cpuUsage();
   const index = await build();
   const seconds = (performance.now() - started) / 1000;
-  return { index, seconds, bytes: memoryBytes() - before };
+  const { user, system } = process.cpuUsage(usage);
+  return { index, seconds, cpu: (user + system) / 1e6, bytes: memoryBytes() - before };
 }
 
 async function fill(folder: string, documents: readonly string[]): Promise<EmbeddedDatabase> {
@@ -118,23 +131,45 @@ async function fill(folder: string, documents: readonly string[]): Promise<Embed
   return db;
 }
 
-/** Share of the ten best of one that the other has as well, over all queries. */
-async function overlap(
-  db: EmbeddedDatabase,
-  mini: MiniSearch,
-  queries: readonly string[],
-): Promise<number> {
+/** Share of the ten best of a peer that ours has as well, over all queries. */
+function overlap(ours: readonly number[][], theirs: readonly number[][]): number {
   let same = 0;
   let total = 0;
-  for (const text of queries) {
-    const { d } = await db.call<{ d: { no: number }[] }>('search', { text });
-    const ours = new Set(d.map(({ no }) => no));
-    const theirs = mini.search(text).slice(0, 10);
-    same += theirs.filter(({ id }) => ours.has(id)).length;
-    total += theirs.length;
+  for (const [query, found] of theirs.entries()) {
+    const own = new Set(ours[query]);
+    same += found.filter((no) => own.has(no)).length;
+    total += found.length;
   }
   return same / Math.max(1, total);
 }
+
+function ownContender(db: EmbeddedDatabase, queries: readonly string[][]): Contender {
+  const call = (text: string) => db.call<{ d: { no: number }[] }>('search', { text });
+  return {
+    name: 'TrellisDB',
+    time: (list, seconds) => oneByOne((n) => call(textOf(queries[list]!, n)), seconds),
+    search: async (list) => {
+      const found: number[][] = [];
+      for (const text of queries[list]!) found.push((await call(text)).d.map(({ no }) => no));
+      return found;
+    },
+  };
+}
+
+function miniContender(mini: MiniSearch, queries: readonly string[][]): Contender {
+  const search = (text: string): number[] =>
+    mini
+      .search(text)
+      .slice(0, 10)
+      .map(({ id }) => id);
+  return {
+    name: 'minisearch',
+    time: (list, seconds) => oneByOne((n) => search(textOf(queries[list]!, n)), seconds),
+    search: (list) => queries[list]!.map(search),
+  };
+}
+
+const textOf = (texts: readonly string[], n: number): string => texts[n % texts.length]!;
 
 /** Median microseconds of a search over HTTP, one connection. */
 async function overHttp(folder: string, queries: readonly string[], rounds: number) {
@@ -151,34 +186,71 @@ async function overHttp(folder: string, queries: readonly string[], rounds: numb
   }
 }
 
+const columns = [
+  'terms',
+  'contender',
+  'p50 us',
+  'p99 us',
+  'CPU us/search',
+  'p50 ratio',
+  'CPU ratio',
+  'same top 10',
+];
+
+/** Ratios are the peer's time divided by ours: below 1 the peer is faster. */
+async function compare(
+  list: number,
+  contenders: readonly Contender[],
+  { rounds, seconds }: { rounds: number; seconds: number },
+): Promise<Cell[][]> {
+  const time = async (contender: Contender): Promise<Timing> => contender.time(list, seconds);
+  for (const contender of contenders) await time(contender);
+  const timings = await interleave(contenders, rounds, time);
+  const [own] = timings;
+  const best: number[][][] = [];
+  for (const contender of contenders) best.push(await contender.search(list));
+  return timings.map((timing, i): Cell[] => {
+    const { p50, p99, cpu } = timing.rounds;
+    const ratios = [timing.p50 / own!.p50, timing.cpu / own!.cpu].map((it) => `${it.toFixed(2)}x`);
+    const same = `${(overlap(best[0]!, best[i]!) * 100).toFixed(0)} %`;
+    const beside = i === 0 ? ['', '', ''] : [...ratios, same];
+    return [list + 1, contenders[i]!.name, p50, p99, cpu, ...beside];
+  });
+}
+
 export async function run(args: string[]): Promise<void> {
   const count = numberOption(args, 'documents', 100_000);
-  const rounds = numberOption(args, 'rounds', 3);
-  const seconds = numberOption(args, 'seconds', 2);
+  const times = {
+    rounds: numberOption(args, 'rounds', 3),
+    seconds: numberOption(args, 'seconds', 2),
+  };
+  const wanted = listOption(args, 'peers', ['minisearch', 'tantivy', 'bm25s']);
   const { documents, queries } = generate(count);
-  const peers = await loadPeers(['minisearch@7.2.0']);
+  const peers = await loadPeers(wanted.includes('minisearch') ? ['minisearch@7.2.0'] : []);
   const Class = (peers.get('minisearch') as { default: MiniSearchClass } | undefined)?.default;
   const folder = mkdtempSync(join(tmpdir(), 'trellisdb-bench-'));
+  const python: TextPeer[] = [];
   try {
     const own = await measureBuild(() => fill(folder, documents));
     const mini = Class && (await measureBuild(async () => buildMini(Class, documents)));
-    printBuilds(own, mini, folder, count);
-    const rows: Cell[][] = [];
-    for (const [i, texts] of queries.entries())
-      rows.push(await compare(i + 1, texts, own.index, mini?.index, rounds, seconds));
-    await own.index.close();
-    for (const [i, texts] of queries.entries())
-      rows[i]!.splice(2, 0, await overHttp(folder, texts, rounds));
-    const columns = [
-      'terms',
-      'ours us',
-      'ours over HTTP us',
-      'minisearch us',
-      'ours is',
-      'same top 10',
+    python.push(...textPeers(wanted, documents, queries));
+    console.log(`${count} documents of 8 to 32 terms out of ${vocabulary}\n`);
+    console.log(buildTable(own, mini, python, folder));
+    const contenders = [
+      ownContender(own.index, queries),
+      ...(mini ? [miniContender(mini.index, queries)] : []),
+      ...python,
     ];
-    console.log(`\np50 of a search for the ten best\n\n${printTable(columns, rows)}`);
+    const rows: Cell[][] = [];
+    for (const list of queries.keys()) rows.push(...(await compare(list, contenders, times)));
+    await own.index.close();
+    for (const [list, texts] of queries.entries()) {
+      const micros = await overHttp(folder, texts, times.rounds);
+      rows.push([list + 1, 'TrellisDB over HTTP', micros, '', '', '', '', '']);
+    }
+    console.log(`\nA search for the ten best\n\n${printTable(columns, rows)}`);
   } finally {
+    for (const peer of python) await peer.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -189,41 +261,18 @@ function buildMini(Class: MiniSearchClass, documents: readonly string[]): MiniSe
   return mini;
 }
 
-function printBuilds(
+function buildTable(
   own: Built<unknown>,
   mini: Built<unknown> | undefined,
+  python: readonly TextPeer[],
   folder: string,
-  count: number,
-): void {
+): string {
   const disk = statSync(join(folder, 'graph', 'data.mdb')).size;
   const rows: Cell[][] = [
-    ['TrellisDB, durable, with the documents', own.seconds, own.bytes / 1e6, disk / 1e6],
+    ['TrellisDB, durable, with the documents', own.seconds, own.cpu, own.bytes / 1e6, disk / 1e6],
   ];
-  if (mini) rows.push(['minisearch', mini.seconds, mini.bytes / 1e6, 'in memory only']);
-  console.log(`${count} documents of 8 to 32 terms out of ${vocabulary}\n`);
-  console.log(printTable(['index', 'build s', 'heap MB', 'disk MB'], rows));
-}
-
-async function compare(
-  terms: number,
-  texts: readonly string[],
-  db: EmbeddedDatabase,
-  mini: MiniSearch | undefined,
-  rounds: number,
-  seconds: number,
-): Promise<Cell[]> {
-  const textOf = (n: number): string => texts[n % texts.length]!;
-  const tasks = [(n: number): unknown => db.call('search', { text: textOf(n) })];
-  if (mini) tasks.push((n) => mini.search(textOf(n)).slice(0, 10));
-  const time = (task: (n: number) => unknown): Promise<Timing> => oneByOne(task, seconds);
-  const [ours, theirs] = await interleave(tasks, rounds, time);
-  if (!mini) return [String(terms), ours!.p50, '-', '-', '-'];
-  const agreement = `${((await overlap(db, mini, texts)) * 100).toFixed(0)} %`;
-  return [
-    String(terms),
-    ours!.p50,
-    theirs!.p50,
-    `${(theirs!.p50 / ours!.p50).toFixed(0)}x`,
-    agreement,
-  ];
+  const inMemory = 'in memory only';
+  if (mini) rows.push(['minisearch', mini.seconds, mini.cpu, mini.bytes / 1e6, inMemory]);
+  for (const { name, seconds, cpu } of python) rows.push([name, seconds, cpu, '', inMemory]);
+  return printTable(['index', 'build s', 'build CPU s', 'heap MB', 'disk MB'], rows);
 }
