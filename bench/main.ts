@@ -15,6 +15,7 @@ interface Bench {
 
 /** Where each is, below this folder. */
 const modules: Record<string, string> = {
+  all: 'compare/all',
   client: 'server/client',
   cluster: 'cluster/cluster',
   compare: 'compare/compare',

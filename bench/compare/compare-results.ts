@@ -2,7 +2,7 @@
 // Invariant: rows are matched by what they are called, never by their place.
 import type { Result } from '../support/result-file.js';
 import type { ResultTable } from '../support/table.js';
-import { type ColumnKind, columnKind } from './column-kind.js';
+import { columnKind, isCpuTime } from './column-kind.js';
 
 /** Numbers of one round or of an unknown spread may be this far apart, as a share. */
 export const unknownSpread = 0.25;
@@ -22,6 +22,8 @@ export interface Compared {
   /** The share by which the two can differ without a cause. */
   noise: number;
   isMoved: boolean;
+  /** Whether it is CPU time. */
+  isCpu: boolean;
 }
 
 export interface Comparison {
@@ -38,15 +40,18 @@ interface Entry {
   value: number;
   spread: number | null;
   isHigherBetter: boolean;
+  isCpu: boolean;
 }
 
 /**
- * The kind of a column. If its heading has no unit, the first cell of the row has it, such as `file, MB`, or the
- * title of the table.
+ * The heading that says what a number is. If its own has no unit, the first cell of the row has it, such as
+ * `file, MB`, or the heading of that cell, or the title of the table.
  */
-function kindOf({ columns, title }: ResultTable, column: number, rowName: string): ColumnKind {
-  const names = [columns[column]!, rowName, title].filter((name) => name !== '');
-  return names.map(columnKind).find((kind) => kind !== 'unknown') ?? 'unknown';
+function headingOf({ columns, title }: ResultTable, column: number, rowName: string): string {
+  const hasUnit = (name: string): boolean => !['key', 'unknown'].includes(columnKind(name));
+  const own = columns[column]!;
+  if (columnKind(own) !== 'unknown') return own;
+  return [rowName, columns[0]!, title].find(hasUnit) ?? own;
 }
 
 /** What a row is called: its texts and keys, in order. Columns of measured numbers do not count. */
@@ -70,7 +75,8 @@ function entriesOf(results: ReadonlyMap<string, Result>): Map<string, Entry> {
         const title = table.title === '' ? '' : `${table.title}: `;
         const shown = `${title}${name}${times > 1 ? ` (${times})` : ''}`;
         for (const [c, column] of table.columns.entries()) {
-          const kind = kindOf(table, c, String(row[0]));
+          const heading = headingOf(table, c, String(row[0]));
+          const kind = columnKind(heading);
           const value = row[c];
           if (c === 0 || typeof value !== 'number' || (kind !== 'lower' && kind !== 'higher'))
             continue;
@@ -78,7 +84,8 @@ function entriesOf(results: ReadonlyMap<string, Result>): Map<string, Entry> {
           const place = table.title === '' ? t : table.title;
           const key = JSON.stringify([result, place, shown, column]);
           const isHigherBetter = kind === 'higher';
-          entries.set(key, { result, row: shown, column, value, spread, isHigherBetter });
+          const isCpu = isCpuTime(heading);
+          entries.set(key, { result, row: shown, column, value, spread, isHigherBetter, isCpu });
         }
       }
     }
@@ -94,12 +101,12 @@ function noiseOf(before: Entry, after: Entry): number {
 }
 
 function compare(before: Entry, after: Entry): Compared {
-  const { result, row, column, isHigherBetter } = before;
+  const { result, row, column, isHigherBetter, isCpu } = before;
   const ratio = isHigherBetter ? after.value / before.value : before.value / after.value;
   const noise = noiseOf(before, after);
   const isMoved = Math.max(ratio, 1 / ratio) > 1 + noise;
   const values = { before: before.value, after: after.value };
-  return { result, row, column, ...values, ratio, noise, isMoved };
+  return { result, row, column, ...values, ratio, noise, isMoved, isCpu };
 }
 
 const placeOf = ({ result, row }: Entry): string => `${result}: ${row}`;

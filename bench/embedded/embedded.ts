@@ -22,11 +22,11 @@ import {
   makePeople,
   operations,
   people,
-  turn,
 } from './embedded-contender.js';
 import { grafeoContender } from './grafeo-contender.js';
 import { sqliteContender } from './sqlite-contender.js';
 import { openPeople, trellisContender } from './trellis-contender.js';
+import { turn } from './turns.js';
 
 interface Options {
   seconds: number;
@@ -99,8 +99,9 @@ export async function compareOperation(
   return timings.map(({ p50, cpu, rounds: spreads }, i): Cell[] => {
     const { name, isDurable } = contenders[i]!;
     const isMarked = operation.startsWith('durable') && !isDurable;
-    const ratios =
-      i === 0 ? ['', ''] : [p50 / own!.p50, cpu / own!.cpu].map((r) => `${r.toFixed(2)}x`);
+    const beside = [p50 / own!.p50, cpu / own!.cpu].map((ratio) => `${ratio.toFixed(2)}x`);
+    // A write that is not on the disk has done less: there is no ratio.
+    const ratios = i === 0 ? ['', ''] : isMarked ? ['-', '-'] : beside;
     const contender = isMarked ? `${name}, not durable` : name;
     return [
       operation,

@@ -2,14 +2,8 @@
 // which are faster than GQL; the rest is GQL.
 import { join } from 'node:path';
 import { openGrafeo } from '../peer/grafeo-peer.js';
-import {
-  type EmbeddedContender,
-  type PeopleData,
-  hubs,
-  people,
-  ageCounter,
-  turn,
-} from './embedded-contender.js';
+import { type EmbeddedContender, type PeopleData, hubs, people } from './embedded-contender.js';
+import { ageCounter, turn } from './turns.js';
 
 const knows = { direction: 'out', edgeTypes: ['Knows'] };
 
@@ -27,7 +21,7 @@ export async function grafeoContender(
   const created: number[] = [];
   const any = (n: number): number => ids[turn(n, people)]!;
   const hub = (n: number): number => ids[turn(n, hubs)]!;
-  const friendsOf = (id: number) =>
+  const friendsOf = (id: number): Record<string, unknown>[] =>
     db.getNodeEdges(id, knows).map(([to]) => ({ id: to, ...db.getNode(to!)!.properties() }));
   const rows = async (text: string, args?: object) => (await db.execute(text, args)).toArray();
   const nextAge = ageCounter();
@@ -61,7 +55,7 @@ export async function grafeoContender(
     },
     check: async (at) => {
       const [first] = await rows('MATCH (p:Person) RETURN count(p) AS count');
-      const friends = friendsOf(ids[at]!).map((each) => (each as unknown as { name: string }).name);
+      const friends = friendsOf(ids[at]!).map((each) => each.name as string);
       return { friends, count: Number(first!.count) };
     },
     close: () => db.close(),

@@ -2,14 +2,8 @@
 // ends. Elements are found by integers, where ours are found by UUIDs.
 import { join } from 'node:path';
 import { openSqlite } from '../peer/sqlite-peer.js';
-import {
-  type EmbeddedContender,
-  type PeopleData,
-  hubs,
-  people,
-  ageCounter,
-  turn,
-} from './embedded-contender.js';
+import { type EmbeddedContender, type PeopleData, hubs, people } from './embedded-contender.js';
+import { ageCounter, turn } from './turns.js';
 
 const schema = `
 CREATE TABLE Person (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, age INTEGER, city TEXT);

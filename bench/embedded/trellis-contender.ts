@@ -1,15 +1,9 @@
 // TrellisDB as a contender of `embedded` and `crud`: calls in this process, objects in and out.
 import { type EmbeddedDatabase, open } from '../../engine/internal.js';
-import {
-  type EmbeddedContender,
-  type PeopleData,
-  hubs,
-  people,
-  ageCounter,
-  turn,
-} from './embedded-contender.js';
+import { type EmbeddedContender, type PeopleData, hubs, people } from './embedded-contender.js';
+import { ageCounter, turn } from './turns.js';
 
-export const source = `
+const source = `
 N::Person { UNIQUE INDEX name: String, age: U8, city: String }
 E::Knows { From: Person, To: Person }
 QUERY people(rows: [{name: String, age: U8, city: String}]) =>

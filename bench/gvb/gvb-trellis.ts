@@ -6,7 +6,7 @@ import { open } from '../../engine/internal.js';
 import { cacheFolder, printLoad } from '../support/bench-cache.js';
 import type { GvbContender, Workload } from './gvb-contender.js';
 import type { GvbData, GvbRequest } from './gvb-data.js';
-import { importSeconds, writeRows } from '../import/import-run.js';
+import { importSeconds, writeRows } from '../support/import-run.js';
 
 export const gvbSource = `
 N::User { country: U8 }

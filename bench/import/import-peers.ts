@@ -8,7 +8,7 @@ import { readFolder } from '../ldbc/ldbc-folder.js';
 import { loadSqlite } from '../ldbc/ldbc-sqlite.js';
 import { openKuzu } from '../peer/kuzu-peer.js';
 import { openSqlite } from '../peer/sqlite-peer.js';
-import type { ImportCost } from './import-run.js';
+import type { ImportCost } from '../support/import-run.js';
 
 /** Opens a database, and measures `load` until it is closed, and so on the disk. */
 async function measure<T extends { close(): unknown }>(

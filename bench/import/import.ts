@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { listOption, numberOption } from '../support/bench-option.js';
 import { kuzuImport, sqliteImport } from './import-peers.js';
-import { type ImportCost, importCost, importSeconds, writeRows } from './import-run.js';
+import { type ImportCost, importCost, importSeconds, writeRows } from '../support/import-run.js';
 import { median, roundsOf } from '../support/sample-times.js';
 import { randomOf } from '../support/seeded-random.js';
 import { type Cell, type Rounds, printTable } from '../support/table.js';

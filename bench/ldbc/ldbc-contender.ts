@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { open } from '../../engine/internal.js';
-import { importSeconds } from '../import/import-run.js';
+import { importSeconds } from '../support/import-run.js';
 import { cacheFolder, printLoad } from '../support/bench-cache.js';
 import { type Kuzu, type Statement, openKuzu } from '../peer/kuzu-peer.js';
 import type { Timing } from '../support/sample-times.js';

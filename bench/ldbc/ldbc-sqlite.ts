@@ -110,7 +110,8 @@ const sql: Readonly<Record<string, string>> = {
                p.browserUsed, l.dst AS cityId
         FROM Person p JOIN PersonIsLocatedIn l ON l.src = p.id WHERE p.id = @personId`,
   IS3: `SELECT f.id, f.firstName AS first, f.lastName AS last, k.creationDate AS since
-        FROM Knows k JOIN Person f ON f.id = k.dst WHERE k.src = @personId ORDER BY since DESC, f.id`,
+        FROM Knows k JOIN Person f ON f.id = k.dst WHERE k.src = @personId
+        ORDER BY since DESC, f.id`,
   IS5: `${creator('Comment')} UNION ALL ${creator('Post')}`,
   IS6: `WITH RECURSIVE up(id) AS (SELECT @commentId
           UNION ALL SELECT r.dst FROM up JOIN ReplyOfComment r ON r.src = up.id)
@@ -192,7 +193,7 @@ export async function sqliteContender(
     Object.entries(sql).map(([query, text]) => [query, db.prepare(text)]),
   );
   const friends = db.prepare('SELECT dst FROM Knows WHERE src = @id').pluck();
-  const friendsOf = (id: number): number[] => friends.all({ id }) as unknown as number[];
+  const friendsOf = (id: number): number[] => friends.all({ id }) as number[];
   return {
     name: 'SQLite',
     run: (query, args: Args) => {

@@ -11,7 +11,8 @@ const folder = resolve('bench', 'peers', 'neo4j');
 const libraries = join(folder, `lib-${version}`);
 
 const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
-<modelVersion>4.0.0</modelVersion><groupId>bench</groupId><artifactId>neo4j</artifactId><version>1</version>
+<modelVersion>4.0.0</modelVersion>
+<groupId>bench</groupId><artifactId>neo4j</artifactId><version>1</version>
 <dependencies><dependency><groupId>org.neo4j</groupId><artifactId>neo4j</artifactId>
 <version>${version}</version></dependency></dependencies>
 </project>

@@ -11,7 +11,7 @@ export interface SqliteStatement {
   get(args?: Args): Record<string, unknown> | undefined;
   run(...args: unknown[]): { lastInsertRowid: number | bigint };
   /** A statement whose rows are the first column. */
-  pluck(): SqliteStatement;
+  pluck(): { all(args?: Args): unknown[] };
 }
 
 export interface Sqlite {

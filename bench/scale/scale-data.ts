@@ -2,7 +2,7 @@
 // each, documents of Zipf-like words, and vectors around centers. Each size has its own seed, so that a small
 // set is no part of a larger one.
 import { join } from 'node:path';
-import { writeRows } from '../import/import-run.js';
+import { writeRows } from '../support/import-run.js';
 import { randomOf } from '../support/seeded-random.js';
 import type { VectorShape } from '../support/vector-data.js';
 

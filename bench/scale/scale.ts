@@ -4,7 +4,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dumpSeconds, importSeconds } from '../import/import-run.js';
+import { dumpSeconds, importSeconds } from '../support/import-run.js';
 import { listOption, numberOption } from '../support/bench-option.js';
 import { hnswlibGrowth } from '../peer/cpp-peer.js';
 import { randomOf } from '../support/seeded-random.js';

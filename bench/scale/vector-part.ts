@@ -1,7 +1,7 @@
 // A thread of `scale` that writes some of its vectors to a separate file. It also finds the nearest ones to
 // every query while the vectors are in memory.
 import { parentPort, workerData } from 'node:worker_threads';
-import { writeRows } from '../import/import-run.js';
+import { writeRows } from '../support/import-run.js';
 import { randomOf } from '../support/seeded-random.js';
 import type { VectorShape } from '../support/vector-data.js';
 import { vectorOf } from './scale-data.js';

@@ -73,7 +73,7 @@ export async function run(args: string[]): Promise<void> {
       name,
       Math.round(of(name, 'requestsPerSecond')),
       (of(name, 'requestsPerSecond') / of(plain, 'requestsPerSecond')).toFixed(2),
-      of(name, 'cpuMicros').toFixed(1),
+      of(name, 'cpuMicros'),
       of(name, 'p99Ms'),
       of(name, 'failed'),
     ]);

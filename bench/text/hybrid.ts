@@ -102,9 +102,10 @@ export async function run(args: string[]): Promise<void> {
     console.log(
       `${documents.length} abstracts, ${queries.length} queries, model hash:${dimensions}`,
     );
-    const columns = ['search', 'nDCG@10', 'p50 us', 'p99 us'];
+    const columns = ['search', 'nDCG@10', 'p50 us', 'p99 us', 'CPU us/search'];
     const rows = searches.map((search, i) => {
-      return [search, scores[i]!.toFixed(4), times[i]!.p50, times[i]!.p99];
+      const { p50, p99, cpu } = times[i]!.rounds;
+      return [search, scores[i]!.toFixed(4), p50, p99, cpu];
     });
     console.log(printTable(columns, rows));
   } finally {

@@ -15,8 +15,8 @@ const targets = [0.9, 0.95, 0.99];
 /** A curve ends at this recall. */
 const enough = 0.9975;
 
-/** The names in `--beside` that this part of the bench knows. */
-export const strongest = [...Object.keys(pythonPackages), 'cpp'];
+/** The names in `--beside` that this part of the bench knows. `own` adds no peer. */
+export const strongest = [...Object.keys(pythonPackages), 'cpp', 'own'];
 
 export interface BesideOptions {
   beside: readonly string[];

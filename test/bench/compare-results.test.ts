@@ -2,7 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { type ColumnKind, columnKind, isCpuTime } from '../../bench/compare/column-kind.js';
 import { compareResults } from '../../bench/compare/compare-results.js';
-import { type Result, readResults } from '../../bench/support/result-file.js';
+import { allowedRise, isRegression, mergeRuns } from '../../bench/compare/merge-runs.js';
+import { shortBenches } from '../../bench/compare/short-benches.js';
+import { type Result, machineKind, readResults } from '../../bench/support/result-file.js';
 import { roundsOf } from '../../bench/support/sample-times.js';
 import type { ResultTable } from '../../bench/support/table.js';
 import { root } from '../support/project.js';
@@ -177,6 +179,99 @@ test('the spread is half of the distance between the extreme rounds, as a share 
   expect(roundsOf([100, 90, 130])).toEqual({ median: 100, spread: 0.2 });
   expect(roundsOf([7])).toEqual({ median: 7, spread: 0 });
   expect(roundsOf([0, 0])).toEqual({ median: 0, spread: 0 });
+});
+
+test('the kind of a machine is its processors and the major version of Node', () => {
+  expect(machineKind('2 x AMD EPYC, Node 20.20.2')).toBe('2-amd-epyc-node-20');
+  expect(machineKind('16 x Intel(R) Xeon(R) Processor @ 2.60GHz, Node 22.1.0')).toBe(
+    '16-intel-r-xeon-r-processor-2-60ghz-node-22',
+  );
+});
+
+test('several runs of a bench are merged by the places of their rows', () => {
+  const table = (cpu: number): ResultTable => ({
+    title: 'in process',
+    columns: ['call', 'connections', 'CPU us/request'],
+    rows: [['read', '64', cpu]],
+  });
+  const runs = [10, 12, 14].map((cpu) => [...resultOf(table(cpu)).values()][0]!);
+  expect(mergeRuns('server: http', runs)).toEqual([
+    {
+      title: 'server: http, in process',
+      columns: ['call', 'connections', 'CPU us/request'],
+      rows: [['read', '64', { median: 12, spread: 2 / 12 }]],
+    },
+  ]);
+});
+
+test('a row that one of the runs does not have is left out of the merged table', () => {
+  const table = (...names: string[]): ResultTable => ({
+    title: '',
+    columns: ['call', 'CPU us'],
+    rows: names.map((name) => [name, 1]),
+  });
+  const runs = [table('read', 'hop'), table('read')].map(
+    (each) => [...resultOf(each).values()][0]!,
+  );
+  const [merged] = mergeRuns('server: http', runs);
+  expect(merged!.rows.map(([name]) => name)).toEqual(['read']);
+});
+
+const risen: { name: string; column: string; before: number; after: number; spread: number }[] = [
+  { name: '9 % more CPU', column: 'CPU us', before: 100, after: 109, spread: 0.01 },
+  { name: '50 % more wall time', column: 'p50 us', before: 100, after: 150, spread: 0.01 },
+  {
+    name: '15 % more CPU with runs 10 % apart',
+    column: 'CPU us',
+    before: 100,
+    after: 115,
+    spread: 0.1,
+  },
+  { name: 'half of the CPU', column: 'CPU us', before: 100, after: 50, spread: 0.01 },
+];
+
+describe('a regression', () => {
+  const judged = (column: string, before: number, after: number, spread: number): boolean => {
+    const [old, young] = [before, after].map((value) => resultOf(one(column, value, spread)));
+    return compareResults(old!, young!).compared.some(isRegression);
+  };
+
+  test.each(risen)('is not $name', ({ column, before, after, spread }) => {
+    expect(judged(column, before, after, spread)).toBe(false);
+  });
+
+  test('is 11 % more CPU, if the runs lie close together', () => {
+    expect(allowedRise).toBe(0.1);
+    expect(judged('CPU us/request', 100, 111, 0.01)).toBe(true);
+  });
+
+  test('is more CPU by the heading of the first column', () => {
+    const table = (value: number): ResultTable => ({
+      title: '',
+      columns: ['CPU us a row', '1 a call'],
+      rows: [['AddN', value]],
+      spreads: [[null, 0.01]],
+    });
+    const { compared } = compareResults(resultOf(table(10)), resultOf(table(12)));
+    expect(compared.filter(isRegression)).toHaveLength(1);
+  });
+});
+
+test('the short run has at least one bench of each family, and names each bench once', () => {
+  const benches = shortBenches.map(({ bench }) => bench);
+  expect(new Set(benches).size).toBe(benches.length);
+  const families = [
+    'language',
+    'graph',
+    'embedded',
+    'server',
+    'writes',
+    'text',
+    'import',
+    'vector',
+    'cluster',
+  ];
+  expect([...new Set(shortBenches.map(({ family }) => family))]).toEqual(families);
 });
 
 test('every committed result has numbers that are compared, and none moved against itself', () => {

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { root } from '../../support/project.js';
-import { results, shownOn, withBeside, withFigures } from './figures.js';
+import { handWritten, results, shownOn, withBeside, withFigures, withResults } from './figures.js';
 
 const pages = ['README.md', 'server/docs/about/benchmarks.md'];
 const oldestDays = 60;
@@ -33,6 +33,23 @@ describe.each(pages)('%s', (page) => {
 
 test('bench/vector.md shows the result of the strongest peers', async () => {
   await expect(withBeside()).toMatchFileSnapshot(join(root, 'bench/vector.md'));
+});
+
+test('bench/peers.md shows the results of its files', async () => {
+  await expect(withResults('bench/peers.md')).toMatchFileSnapshot(join(root, 'bench/peers.md'));
+});
+
+/** Tables of measurements from before results were kept in files. A new table comes from a result file. */
+const handWrittenMax: Record<string, number> = {
+  'bench/graph.md': 9,
+  'bench/scale.md': 10,
+  'bench/server.md': 21,
+  'bench/vector.md': 5,
+  'bench/peers.md': 0,
+};
+
+test.each(Object.entries(handWrittenMax))('%s has no new table that is typed', (page, most) => {
+  expect(handWritten(page)).toBeLessThanOrEqual(most);
 });
 
 test('README.md shows no result that is older than 60 days', () => {

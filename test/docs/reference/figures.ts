@@ -162,3 +162,49 @@ export function withBeside(): string {
   const tables = [besideTable(times.rows.map(besideRowOf)), '', ...buildLines].join('\n');
   return `${before}${besideBegin}\n\n${tables}\n\n${besideEnd}${after}`;
 }
+
+const resultBlock = /<!-- result: (\S+) (\d+) -->\n[\s\S]*?<!-- \/result -->/g;
+
+/** `0.53x` bold: the other is better. */
+const printResultCell = (cell: Cell): string => {
+  const text = printCell(cell);
+  return /^0\.\d+x$/.test(text) ? `**${text}**` : text;
+};
+
+/** A table of a result file as a page shows it: numbers aligned right, then the run. */
+function resultLines(name: string, table: number): string[] {
+  const result = results.get(name);
+  const found = result?.tables[table];
+  if (result === undefined || found === undefined)
+    throw new Error(`bench/results has no ${name}.json with a table ${table}`);
+  const isNumber = (column: number): boolean =>
+    found.rows.some((row) => typeof row[column] === 'number');
+  const cells = [
+    found.columns,
+    found.columns.map((_, i) => (isNumber(i) ? '---:' : '---')),
+    ...found.rows.map((row) => row.map(printResultCell)),
+  ];
+  const { date, machine, load, commit } = result;
+  return [
+    ...cells.map((row) => `| ${row.join(' | ')} |`),
+    '',
+    `*${date}, ${machine}; ${load}; commit ${commit}*`,
+  ];
+}
+
+/** The text of a page with the tables of its `<!-- result: NAME TABLE -->` blocks as they must be. */
+export const withResults = (page: string): string =>
+  readFileSync(join(root, page), 'utf8').replaceAll(
+    resultBlock,
+    (_, name: string, table: string) =>
+      `<!-- result: ${name} ${table} -->\n\n${resultLines(name, Number(table)).join('\n')}\n\n<!-- /result -->`,
+  );
+
+/** How many tables of measurements a page has that no result file generates. */
+export const handWritten = (page: string): number =>
+  (
+    readFileSync(join(root, page), 'utf8')
+      .replaceAll(resultBlock, '')
+      .replaceAll(new RegExp(`${besideBegin}[\\s\\S]*?${besideEnd}`, 'g'), '')
+      .match(/^\|[ :|-]*--[ :|-]*$/gm) ?? []
+  ).length;
