@@ -41,38 +41,62 @@ const day = '[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])';
 const time = '([01][0-9]|2[0-3]):[0-5][0-9]';
 const date = `^${day}([Tt]${time}:[0-5][0-9](\\.[0-9]{1,9})?([Zz]|[+-]${time}))?$`;
 
+/** A UUID as text. */
+const uuid = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
+
+/**
+ * The type of integers beyond 53 bits: either form that the decoder accepts, or one of them. Hosts of models
+ * refuse a list of types, a union with null, and formats of texts other than `date-time`. So each value has
+ * one type then, and a member that may be absent is only left out of `required`.
+ */
+export type WideInput = 'both' | 'string' | 'integer';
+
 /** Returns the schema of a scalar that is sent. */
-function inputScalar(name: ScalarName): JsonSchema {
+function inputScalar(name: ScalarName, wide: WideInput): JsonSchema {
   const range = small[name];
   if (range !== undefined) return { type: 'integer', minimum: range[0], maximum: range[1] };
   switch (name) {
     case 'String':
       return { type: 'string' };
     case 'ID':
-      return { type: 'string', format: 'uuid' };
+      return wide === 'both'
+        ? { type: 'string', format: 'uuid' }
+        : { type: 'string', pattern: uuid };
     case 'Boolean':
       return { type: 'boolean' };
     case 'Date':
-      return {
-        type: ['string', 'integer'],
-        pattern: date,
-        description: 'RFC 3339, a day such as 2026-03-01, or seconds since 1970.',
-      };
+      return wide === 'both'
+        ? {
+            type: ['string', 'integer'],
+            pattern: date,
+            description: 'RFC 3339, a day such as 2026-03-01, or seconds since 1970.',
+          }
+        : { type: 'string', pattern: date, description: 'RFC 3339, or a day such as 2026-03-01.' };
     case 'F32':
     case 'F64':
       return { type: 'number' };
     default:
-      return {
-        type: ['integer', 'string'],
-        ...widthFormat(name),
-        ...(name.startsWith('U') ? { minimum: 0, pattern: natural } : { pattern: digits }),
-      };
+      return wideInteger(name, wide);
   }
 }
 
+function wideInteger(name: ScalarName, wide: WideInput): JsonSchema {
+  const isNatural = name.startsWith('U');
+  const pattern = isNatural ? natural : digits;
+  if (wide === 'string') return { type: 'string', pattern };
+  const number = { ...widthFormat(name), ...(isNatural && { minimum: 0 }) };
+  if (wide === 'integer') return { type: 'integer', ...number };
+  return { type: ['integer', 'string'], ...number, pattern };
+}
+
 /** Returns the schema of a number for a step, whose range may be smaller than that of its type. */
-function boundScalar(name: ScalarName, bound: Bound, searchMax?: number): JsonSchema {
-  const schema = inputScalar(name);
+function boundScalar(
+  name: ScalarName,
+  bound: Bound,
+  wide: WideInput,
+  searchMax?: number,
+): JsonSchema {
+  const schema = inputScalar(name, wide);
   const isK = bound === 'k';
   const max = isK ? searchMax : undefined;
   const own = small[name]?.[1];
@@ -80,8 +104,10 @@ function boundScalar(name: ScalarName, bound: Bound, searchMax?: number): JsonSc
   const text = isK ? positive : natural;
   return {
     ...schema,
-    minimum: isK ? 1 : 0,
-    ...(maximum !== undefined && { maximum }),
+    ...(schema.type !== 'string' && {
+      minimum: isK ? 1 : 0,
+      ...(maximum !== undefined && { maximum }),
+    }),
     ...(schema.pattern !== undefined && {
       pattern: max === undefined ? text : digitsUpTo(max),
     }),
@@ -106,24 +132,29 @@ function digitsUpTo(max: number): string {
 const widthFormat = (name: ScalarName | 'Integer'): JsonSchema =>
   name === 'I64' || name === 'U64' ? { format: 'int64' } : {};
 
-function inputType(type: ParameterType): JsonSchema {
-  if (type.kind === 'scalar') return inputScalar(type.name);
-  if (type.kind === 'list') return { type: 'array', items: inputType(type.of) };
-  return inputObject(type.members);
+function inputType(type: ParameterType, wide: WideInput): JsonSchema {
+  if (type.kind === 'scalar') return inputScalar(type.name, wide);
+  if (type.kind === 'list') return { type: 'array', items: inputType(type.of, wide) };
+  return inputObject(type.members, { wide });
 }
 
-interface Known {
-  /** Descriptions of members. */
+export interface InputStyle {
+  /** Descriptions of parameters in the doc comment. */
   about?: ReadonlyMap<string, string> | undefined;
-  /** Bounds of members that steps require. */
-  bounds?: ReadonlyMap<string, Bound>;
   /** Maximum number of results of a search. */
   searchMax?: number | undefined;
+  /** Default `both`. */
+  wide?: WideInput;
+}
+
+interface Known extends InputStyle {
+  /** Bounds of members that steps require. */
+  bounds?: ReadonlyMap<string, Bound>;
 }
 
 function inputObject(
   members: readonly ObjectMember[],
-  { about, bounds, searchMax }: Known = {},
+  { about, bounds, searchMax, wide = 'both' }: Known,
 ): JsonSchema {
   const properties = members.map((member) => {
     const { name, type } = member;
@@ -132,13 +163,14 @@ function inputObject(
     const bound = bounds?.get(name);
     const schema = {
       ...(type.kind === 'scalar' && bound !== undefined
-        ? boundScalar(type.name, bound, searchMax)
-        : inputType(type)),
+        ? boundScalar(type.name, bound, wide, searchMax)
+        : inputType(type, wide)),
       ...(text !== undefined && { description: text }),
       ...(defaultText !== undefined &&
         defaultText !== 'NOW' && { default: parseDefault(defaultText) }),
     };
-    return [name, mayBeAbsent(member) ? { anyOf: [schema, { type: 'null' }] } : schema] as const;
+    const isUnion = wide === 'both' && mayBeAbsent(member);
+    return [name, isUnion ? { anyOf: [schema, { type: 'null' }] } : schema] as const;
   });
   return {
     type: 'object',
@@ -148,14 +180,13 @@ function inputObject(
   };
 }
 
-/** Returns the schema of a call's body. `about` has the descriptions of parameters in the doc comment. */
+/** Returns the schema of a call's body. */
 export const parametersSchema = (
   plan: Plan | CallSignature,
-  about?: ReadonlyMap<string, string>,
-  searchMax?: number,
+  style: InputStyle = {},
 ): JsonSchema => {
   const bounds = 'bounds' in plan ? plan.bounds : findBounds(plan);
-  return inputObject(plan.parameters, { about, bounds, searchMax });
+  return inputObject(plan.parameters, { ...style, bounds });
 };
 
 /**
@@ -267,7 +298,7 @@ export class ReplySchemas {
 
   #scalar(name: ScalarName | 'Integer'): JsonSchema {
     if (name === 'Date') return { type: 'string', format: 'date-time' };
-    if (!isWideInteger(name)) return inputScalar(name as ScalarName);
+    if (!isWideInteger(name)) return inputScalar(name as ScalarName, 'both');
     if (this.style.wideAsText) return { type: ['integer', 'string'], pattern: digits };
     return { type: 'integer', ...widthFormat(name) };
   }

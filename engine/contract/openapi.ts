@@ -94,7 +94,7 @@ function buildShapes(queries: HasSignatures['queries'], replies: ReplySchemas): 
     const { plan, output } = query;
     const doc = parseDocText(query);
     const isPlain = doc.parameters.size === 0;
-    const body = (isPlain && bodies.get(plan)) || parametersSchema(plan, doc.parameters);
+    const body = (isPlain && bodies.get(plan)) || parametersSchema(plan, { about: doc.parameters });
     if (isPlain) bodies.set(plan, body);
     return { query, doc, body, reply: replies.reply(output) };
   });

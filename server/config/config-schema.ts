@@ -17,6 +17,9 @@ export interface KeySchema {
   type?: 'string' | 'boolean' | 'integer' | 'number' | 'array';
   enum?: readonly string[];
   items?: { type: 'string' };
+  /** Of a text. `form` describes it in messages. */
+  pattern?: string;
+  form?: string;
   minimum?: number;
   maximum?: number;
   unit?: 'bytes' | 'milliseconds';
@@ -34,6 +37,13 @@ export interface KeySchema {
 const text = (defaultValue: string) => ({ type: 'string', default: defaultValue }) as const;
 /** The name of a file with keys, or a key itself. */
 const address = () => ({ ...text(''), filled: true }) as const;
+/** A text at the beginning of names. The protocol of the names allows only these characters. */
+const namePrefix = () =>
+  ({
+    ...text(''),
+    pattern: '^[A-Za-z0-9_-]{0,32}$',
+    form: 'up to 32 letters, digits, `_` and `-`',
+  }) as const;
 const flag = (defaultValue: boolean) => ({ type: 'boolean', default: defaultValue }) as const;
 const integer = (defaultValue: number, minimum: number, maximum: number) =>
   ({ type: 'integer', default: defaultValue, minimum, maximum }) as const;
@@ -119,6 +129,8 @@ const configSchema = section({
     tools: choice('read', 'marked', 'none'),
     tools_max: integer(48, 1, 1_000),
     session_tools: flag(true),
+    tool_prefix: namePrefix(),
+    integers: choice('string', 'integer'),
     max_output_chars: integer(20_000, 200, 10_000_000),
     list_ttl: time(60_000, 24 * hourMs),
     body_bytes: size(4 * MiB, 256 * MiB),

@@ -51,7 +51,7 @@ function describeAllowed(schema: KeySchema): string {
   const { type, minimum, maximum, unit } = schema;
   if (schema.enum !== undefined) return schema.enum.map((option) => `"${option}"`).join(' or ');
   if (type === 'boolean') return 'true or false';
-  if (type === 'string') return 'a string';
+  if (type === 'string') return schema.form ?? 'a string';
   if (type === 'array') return 'a list of strings';
   const noun = type === 'integer' ? 'an integer' : 'a number';
   const range = `from ${minimum} to ${maximum}`;

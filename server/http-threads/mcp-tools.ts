@@ -22,6 +22,8 @@ export interface ToolRules extends MessageRules {
   enabled: boolean;
   version: string;
   exposed: Exposed;
+  /** Beginning of the name of every tool. */
+  prefix: string;
 }
 
 const eras = ['legacy', 'modern'] as const;
@@ -56,17 +58,19 @@ export class ThreadMcpTools {
 
   /** Replaces the queries after a reload. Returns the metrics that count calls from now on. */
   applyQueries(queries: readonly Query[]): ThreadMetrics {
-    const { enabled, exposed } = this.rules;
+    const { enabled, exposed, prefix } = this.rules;
     const reading = queries.filter((query) => !query.plan.writes && isExposed(query, exposed));
     // Tools beyond `toolsMax` have no counter of their own, so the main thread answers them.
     const tools = enabled ? reading.slice(0, toolsMax) : [];
     this.#tools = new Map(
       tools.map((query, i) => [
-        query.name,
+        `${prefix}${query.name}`,
         { query, index: i * eras.length, widePaths: undefined },
       ]),
     );
-    const labels = tools.flatMap(({ name }) => eras.map((era) => toolLabel(era, name)));
+    const labels = tools.flatMap(({ name }) =>
+      eras.map((era) => toolLabel(era, `${prefix}${name}`)),
+    );
     return (this.#figures = new ThreadMetrics(labels));
   }
 
@@ -91,7 +95,7 @@ export class ThreadMcpTools {
 
   /** Returns the message for a reply of the query, or undefined if the result must be truncated. */
   answer({ call, tool }: FoundCall, reply: Uint8Array, attached: Attached): Uint8Array | undefined {
-    const widePaths = (tool.widePaths ??= widePathsIn(attached, call.name));
+    const widePaths = (tool.widePaths ??= widePathsIn(attached, tool.query.name));
     if (widePaths === undefined) return undefined;
     const output = outputOfBytes(reply, { limit: call.limit, widePaths, advice: '' });
     if (output.isCut) return undefined;

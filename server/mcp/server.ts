@@ -3,7 +3,7 @@
 // prompts of the project, which are read again then.
 import type { Database, Limits, Program } from '../../engine/internal.js';
 import type { Caller } from '../auth/keys.js';
-import type { ConfigValues } from '../config/config-schema.js';
+import type { Config } from '../config/config.js';
 import type { SessionService } from '../handlers/sessions.js';
 import type { HttpThreadMcp } from '../http-threads/http-thread-pool.js';
 import type { ServerSample } from '../telemetry/metric-definitions.js';
@@ -28,7 +28,10 @@ import { Toolset } from './tool/toolset.js';
 
 export interface McpServerOptions {
   version: string;
-  config: Pick<ConfigValues, 'mcp' | 'sessions' | 'limits'> & { projectDir: string };
+  config: Pick<
+    Config,
+    'mcp' | 'sessions' | 'limits' | 'text' | 'embedding' | 'vectorTypes' | 'projectDir'
+  >;
   /** For `trellis dev`: clients must not cache lists. */
   isFresh: boolean;
   /** Reports errors in a file of the user. */
@@ -76,6 +79,7 @@ export class McpServer {
       enabled: mcp.enabled && sessions.enabled,
       version,
       exposed: mcp.tools,
+      prefix: mcp.tool_prefix,
       outputChars: mcp.max_output_chars,
       bodyBytes: mcp.body_bytes,
       limits,
@@ -95,12 +99,13 @@ export class McpServer {
   }
 
   #methods(tools: ToolMethodOptions): Methods {
-    const { version, database } = this.options;
+    const { version, database, config } = this.options;
+    const prefix = config.mcp.tool_prefix;
     return [
-      ...greetings(version),
+      ...greetings(version, prefix),
       ...toolMethods(tools),
       ...resourceMethods(database),
-      ...promptMethods({ database, prompts: () => this.#prompts }),
+      ...promptMethods({ database, prompts: () => this.#prompts, prefix }),
       ...this.#streams.methods(),
     ];
   }
@@ -137,6 +142,7 @@ export class McpServer {
   /** Returns the caller's version of everything that can change. */
   #worldOf(caller: Caller | undefined): World {
     const tools = this.#toolset().listed(caller);
+    const prefix = this.options.config.mcp.tool_prefix;
     const seen = visibleTo(this.options.database().program, caller);
     const queries = seen.queries.map(({ written, doc }) => [written, doc]);
     const schema = JSON.stringify([seen.schema, queries], (_, value: unknown) =>
@@ -145,7 +151,7 @@ export class McpServer {
     return {
       tools: tools.map((tool) => tool.entry()).join(),
       resources: seen.queries.map(({ name, doc }) => `${name} ${doc}`).join(),
-      prompts: JSON.stringify(allOf({ prompts: () => this.#prompts })),
+      prompts: JSON.stringify(allOf({ prompts: () => this.#prompts, prefix })),
       contents: { [schemaUri]: schema, [schemaPageUri]: schema },
     };
   }
@@ -162,16 +168,20 @@ export class McpServer {
     const { config, database, sessions, callOnLeader } = this.options;
     const { mcp } = config;
     const limits: Limits = config.limits;
-    const { query_time: readBudget, write_time: writeBudget, search_k: searchMax } = limits;
-    const budgets = { readBudget, writeBudget, searchMax };
+    const rules = { limits, integers: mcp.integers };
+    const prefix = mcp.tool_prefix;
+    const modelOf = (type?: string): string =>
+      config.vectorTypes[type ?? '']?.embedding_model || config.embedding.model;
     const tools: Toolset = new Toolset(program, {
       exposed: mcp.tools,
       toolsMax: mcp.tools_max,
-      queryTool: (query) => queryTool(query, program, { database, callOnLeader, ...budgets }),
-      catalogue: catalogueTools((key) => tools.queries(key), limits),
+      queryTool: (query) => queryTool(query, program, { database, callOnLeader, ...rules }),
+      catalogue: catalogueTools((key) => tools.queries(key), limits, prefix),
       sessionTools: mcp.session_tools
-        ? sessionTools({ handler: sessions, limits, schema: program.schema })
+        ? sessionTools({ handler: sessions, limits, schema: program.schema, prefix })
         : [],
+      prefix,
+      needs: { schema: program.schema, hasKeywordSearch: config.text.enabled, modelOf },
     });
     return tools;
   }

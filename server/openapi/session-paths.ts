@@ -60,6 +60,6 @@ export function sessionPaths({ schema }: Program, queries: readonly Query[]): Pa
 /** A query whose result becomes the traversal. */
 function begin(query: Query) {
   const { title, parameters } = parseDocText(query);
-  const data = parametersSchema(query.plan, parameters);
+  const data = parametersSchema(query.plan, { about: parameters });
   return step(`${query.name}Mcp`, title, within({ data }), {});
 }

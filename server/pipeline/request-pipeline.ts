@@ -17,7 +17,7 @@ import type { Log } from '../telemetry/log.js';
 import type { Metrics, RouteMetrics } from '../telemetry/metrics.js';
 import { budgetOf } from './timeout.js';
 import { type AnswererOptions, RequestAnswerer } from './request-answerer.js';
-import type { Endpoint, Result, Routes } from './router.js';
+import { type Endpoint, isOAuthPath, type Result, type Routes } from './router.js';
 import type { RequestGuard } from '../auth/request-guard.js';
 import {
   type EndedRequest,
@@ -91,6 +91,13 @@ const sweepMs = 10;
  */
 const holdMs = 500;
 
+interface Admission {
+  endpoint: Endpoint | undefined;
+  serving: DatabaseRequestHandler;
+  /** Whether the request needs no key. */
+  isOpen: boolean;
+}
+
 class DatabaseRequestContext extends RequestContext {
   /** The request body, for the log. */
   sent: SentBody | undefined;
@@ -155,7 +162,9 @@ export class RequestPipeline extends RequestAnswerer implements Receiver {
     const { routes, consistency } = serving;
     const route = routes.find(exchange.path);
     const endpoint = route && routes.endpointFor(route, exchange.method);
-    const caller = this.#admit(exchange, endpoint, serving);
+    const isOpen =
+      endpoint?.access === 'open' || (route === undefined && isOAuthPath(exchange.path));
+    const caller = this.#admit(exchange, { endpoint, serving, isOpen });
     if (exchange.settled) return false;
     if (route === undefined) {
       this.answerError(exchange, routes.unknownError(exchange.path, caller), false);
@@ -201,11 +210,7 @@ export class RequestPipeline extends RequestAnswerer implements Receiver {
    * endpoint, not on the path: a query may have the path of a public page. If no endpoint exists, the client
    * needs a key before it gets the 404.
    */
-  #admit(
-    exchange: Exchange,
-    endpoint: Endpoint | undefined,
-    serving: DatabaseRequestHandler,
-  ): Caller | undefined {
+  #admit(exchange: Exchange, { endpoint, serving, isOpen }: Admission): Caller | undefined {
     const { guard } = this;
     const always = endpoint?.availableDuringStartup === true;
     guard.checkSender(exchange, always);
@@ -213,8 +218,7 @@ export class RequestPipeline extends RequestAnswerer implements Receiver {
       exchange.send(noContentStatus, jsonHeaders, '', false);
       return undefined;
     }
-    const caller =
-      endpoint?.access === 'open' ? undefined : guard.authenticate(exchange, serving.tenant);
+    const caller = isOpen ? undefined : guard.authenticate(exchange, serving.tenant);
     // Runs before the route is checked: a server that starts does not know its queries yet.
     const closed =
       always || endpoint?.reportsStartup === true ? undefined : serving.unavailableReason();

@@ -73,6 +73,13 @@ export interface ToolRoutes {
   failUnknown(tool: string): never;
 }
 
+/**
+ * Paths at which an MCP client looks for an authorization server after a 401. A client that gets another 401
+ * there reports that instead of the missing key, so these paths need no key.
+ */
+export const isOAuthPath = (path: string): boolean =>
+  path.startsWith('/.well-known/') || path === '/register';
+
 /** Maximum number of unknown names whose nearest query is kept. */
 const nearestMax = 256;
 /** Longer names are not kept. */
@@ -154,6 +161,11 @@ export class Routes {
       return fail('NOT_FOUND', { name: excerpt(tool), kind: 'MCP' });
     }
     const name = path.slice(1);
+    if (isOAuthPath(path)) {
+      const hint =
+        'This server has no OAuth. Send an API key as `x-api-key`, or as a bearer token.';
+      return { code: 'NOT_FOUND', args: { name: excerpt(name), kind: 'OAuth' }, hint };
+    }
     const near =
       scope === undefined
         ? this.#nearestQuery(name)

@@ -6,7 +6,9 @@ import { defaultLimits } from '../../engine/base/limits.js';
 import type { Exchange } from '../../server/http/exchange.js';
 import { RpcError } from '../../server/mcp/message/rpc-reply.js';
 import { readToolCall } from '../../server/mcp/tool/tool-call-message.js';
+import { compile } from '../../engine/lang/compile.js';
 import { type Message, messageSource } from './mutated-message.js';
+import { plainArguments } from './plain-coercion.js';
 import { type Expected, expectedOf, isInteger, type Read, readJson } from './plain-reading.js';
 import { type RunningMcp, startMcp } from './running-mcp.js';
 
@@ -19,6 +21,7 @@ QUERY echo(n: I64, s: String, l: [I64]) =>
   RETURN a, b, c
 `;
 const tools = ['number', 'echo'];
+const { program } = compile([{ path: 'main.hx', text: source }], { compat: false });
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 
 const limitName = '_limit_chars';
@@ -59,7 +62,11 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
     }
     const rest = given.filter(([name]) => name !== limitName);
     const text = rest.map(([name, value]) => `${JSON.stringify(name)}:${value.raw}`).join();
-    const { status, text: reply } = await mcp.post(name, `{${text}}`);
+    const { parameters } = program!.queries.find((query) => query.name === name)!.plan;
+    const direct = await mcp.post(name, `{${text}}`);
+    const isType = direct.status !== 200 && direct.json.code === 'PARAM_TYPE';
+    const converted = isType && plainArguments(readJson(Buffer.from(`{${text}}`))!, parameters);
+    const { status, text: reply } = converted ? await mcp.post(name, converted) : direct;
     const read = readJson(Buffer.from(reply))!;
     if (status !== 200) return { code: read.members.get('code')!.text };
     // What is cut is another test's.

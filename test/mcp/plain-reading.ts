@@ -111,7 +111,7 @@ export interface Expected {
 }
 
 const modernVersion = '2026-07-28';
-const legacyVersions = ['', '2025-11-25', '2025-06-18', '2025-03-26'];
+const legacyVersions = ['', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
 const prefix = 'io.modelcontextprotocol/';
 const both = ['tools/list', 'tools/call'];
 

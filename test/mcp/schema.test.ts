@@ -90,8 +90,10 @@ describe.each(['uws', 'node'] as const)(
         // Of its own: what writes have left would make those behind them slower and slower.
         const mcp = await startAll(transport);
         mcp.database.model = () => Float64Array.of(1, 2);
-        const validator = Schema.Compile(
-          parametersSchema(query.plan, undefined, defaultLimits.search_k),
+        const style = { searchMax: defaultLimits.search_k };
+        const validator = Schema.Compile(parametersSchema(query.plan, style));
+        const forTools = (['string', 'integer'] as const).map((wide) =>
+          Schema.Compile(parametersSchema(query.plan, { ...style, wide })),
         );
         let taken = 0;
         const tries = parameters.length > 4 ? 4 * perQuery : perQuery;
@@ -101,6 +103,9 @@ describe.each(['uws', 'node'] as const)(
           const { json } = await mcp.post(name, body);
           const isRefused = /^PARAM_/.test(json.code ?? '');
           expect([validator.Check(given), body, json.code]).toEqual([!isRefused, body, json.code]);
+          // A tool's schema names one form of each value. What it accepts is taken too.
+          const isOffered = forTools.some((tool) => tool.Check(given));
+          expect([isOffered && isRefused, body, json.code]).toEqual([false, body, json.code]);
           if (!isRefused) taken++;
         }
         mcp.close();

@@ -54,7 +54,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
       ]);
       expect(names).not.toContain('add');
       expect(names.slice(6)).toEqual(
-        'n_from_type e_from_type out_step in_step out_e_step in_e_step filter_items order_by group_by aggregate_by search_vector search_vector_text search_keyword walk_collect next reset'.split(
+        'n_from_type e_from_type out_step in_step out_e_step in_e_step filter_items order_by group_by aggregate_by search_keyword walk_collect next reset'.split(
           ' ',
         ),
       );

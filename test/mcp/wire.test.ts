@@ -23,7 +23,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
     expect(found.status).toBe(200);
     expect(found.json.result).toMatchObject({
       resultType: 'complete',
-      supportedVersions: [modern, '2025-11-25', '2025-06-18', '2025-03-26'],
+      supportedVersions: [modern, '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
       cacheScope: 'public',
       ttlMs: 60_000,
       _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'trellisdb', version: '1.0.0' } },

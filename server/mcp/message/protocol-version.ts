@@ -10,7 +10,7 @@ export type ProtocolStyle = 'modern' | 'legacy';
 
 const modernVersions: readonly string[] = ['2026-07-28'];
 /** Supported versions, newest first. */
-const legacyVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
+const legacyVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
 export const servedVersions = [...modernVersions, ...legacyVersions];
 
 const prefix = 'io.modelcontextprotocol/';

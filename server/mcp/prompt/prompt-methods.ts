@@ -14,6 +14,8 @@ export interface PromptMethodOptions {
   database: GetDatabase;
   /** Prompts of the project. */
   prompts: () => readonly Prompt[];
+  /** Beginning of the names of all tools. */
+  prefix: string;
 }
 
 const completionsMax = 100;
@@ -27,10 +29,13 @@ export function promptMethods(options: PromptMethodOptions): Methods {
 }
 
 /** Returns all prompts. A prompt of the project replaces the built-in prompt of the same name. */
-export function allOf({ prompts }: Pick<PromptMethodOptions, 'prompts'>): Prompt[] {
+export function allOf({
+  prompts,
+  prefix,
+}: Pick<PromptMethodOptions, 'prompts' | 'prefix'>): Prompt[] {
   const own = prompts();
   const names = new Set(own.map(({ name }) => name));
-  return [...own, ...builtInPrompts.filter(({ name }) => !names.has(name))];
+  return [...own, ...builtInPrompts(prefix).filter(({ name }) => !names.has(name))];
 }
 
 function list(prompts: readonly Prompt[]): Answer {

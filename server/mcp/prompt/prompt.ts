@@ -25,8 +25,8 @@ const question: PromptArgument = {
   required: true,
 };
 
-const walking = `Walk the graph with the tools: begin with a search or n_from_type, go on with
-out_step and in_step, narrow with filter_items, and read with collect, a page at a time. Each answer
+const walking = `Walk the graph with the tools: begin with a search or {{tool}}n_from_type, go on with
+{{tool}}out_step and {{tool}}in_step, narrow with {{tool}}filter_items, and read with {{tool}}collect, a page at a time. Each answer
 says the connection_id that the next call gives. Where a stored query does the same, call it: it is
 quicker.`;
 
@@ -56,15 +56,20 @@ const answerWithSources: Prompt = {
 
 {{schema}}
 
-Search among the elements of the type {{type}}, by words with search_keyword and by meaning with
-search_vector_text where the type has vectors, and take what both find before what one finds. Answer
+Search among the elements of the type {{type}}, by words with {{tool}}search_keyword and by meaning with
+{{tool}}search_vector_text where the type has vectors, and take what both find before what one finds. Answer
 only from what you found, and write the id of the element behind each statement in brackets. Say so
 when nothing that is stored answers the question.
 
 {{question}}`,
 };
 
-export const builtInPrompts: readonly Prompt[] = [explore, answerWithSources];
+/** `prefix`: beginning of the names of all tools. */
+export const builtInPrompts = (prefix: string): readonly Prompt[] =>
+  [explore, answerWithSources].map((prompt) => ({
+    ...prompt,
+    text: prompt.text.replaceAll('{{tool}}', prefix),
+  }));
 
 /** Returns the text with its placeholders filled in. Placeholders inside values stay unchanged. */
 export function filled({ text }: Prompt, values: ReadonlyMap<string, string>): string {

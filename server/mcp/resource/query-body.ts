@@ -21,7 +21,7 @@ export function queryBody(query: Query, program: Program, view: ReadView | undef
     source: written,
     writes: plan.writes,
     mcp,
-    parameters: parametersSchema(plan, parseDocText(query).parameters),
+    parameters: parametersSchema(plan, { about: parseDocText(query).parameters }),
     output: replySchema(query, program) ?? {},
     plan: explain(plan, view && statisticsOf(view)),
   });

@@ -12,16 +12,17 @@ export type KnownTools = (key: Caller | undefined) => readonly Tool[];
 
 const readOnly = { readOnlyHint: true, openWorldHint: false };
 
-export function catalogueTools(known: KnownTools, limits: Limits): Tool[] {
-  return [listQueries(known, limits), runQuery(known, limits)];
+/** `prefix`: beginning of the names of all tools. */
+export function catalogueTools(known: KnownTools, limits: Limits, prefix: string): Tool[] {
+  return [listQueries(known, limits, prefix), runQuery(known, limits, prefix)];
 }
 
-function listQueries(known: KnownTools, limits: Limits): Tool {
+function listQueries(known: KnownTools, limits: Limits, prefix: string): Tool {
   const name = 'list_queries';
   const properties = {
     like: { type: 'string', description: 'A part of the name or of the text.' },
   };
-  const description = 'Queries of this database with what they take. Call them with run_query.';
+  const description = `The queries of this database with their arguments. Call them with ${prefix}run_query.`;
   const inputSchema = { type: 'object', properties, additionalProperties: false };
   const entry = { name, title: 'List queries', description, inputSchema, annotations: readOnly };
   return {
@@ -42,10 +43,10 @@ function listQueries(known: KnownTools, limits: Limits): Tool {
   };
 }
 
-function runQuery(known: KnownTools, limits: Limits): Tool {
+function runQuery(known: KnownTools, limits: Limits, prefix: string): Tool {
   const name = 'run_query';
   const properties = {
-    name: { type: 'string', description: 'As list_queries says it.' },
+    name: { type: 'string', description: `As ${prefix}list_queries says it.` },
     arguments: { type: 'object', description: 'As the inputSchema of the query says.' },
   };
   const description = 'Calls a query of this database by its name.';
@@ -64,7 +65,7 @@ function runQuery(known: KnownTools, limits: Limits): Tool {
       }
       const tool = known(call.key).find((one) => one.name === named.text());
       if (tool === undefined) {
-        const hint = 'list_queries says which there are.';
+        const hint = `${prefix}list_queries says which there are.`;
         return fail('NOT_FOUND', { name: excerpt(named.text()), kind: 'Query' }, { hint });
       }
       const view = body.member('arguments');

@@ -4,15 +4,19 @@ import {
   type Database,
   parseDocText,
   type JsonSchema,
+  type Limits,
   parametersSchema,
   type Program,
   type Query,
   queryFacts,
   ReplySchemas,
+  TrellisError,
 } from '../../../engine/internal.js';
 import type { CallOnLeader } from '../../cluster/forward/consistency.js';
 import { refuseIdempotencyKey } from '../../pipeline/idempotency-key.js';
 import { budgetOf } from '../../pipeline/timeout.js';
+import { shapeOfParameters } from './argument-shape.js';
+import { coerceArguments } from './coerce-arguments.js';
 import { type Output, outputOfBytes, widePathsOf } from './output.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
 
@@ -20,17 +24,16 @@ export interface QueryToolOptions {
   database: () => Database;
   /** Cluster only. Runs a write on the leader; returns undefined if this node is the leader. */
   callOnLeader?: CallOnLeader;
-  /** Maximum number of hits of a search. */
-  searchMax: number;
-  /** Milliseconds. */
-  readBudget: number;
-  writeBudget: number;
+  limits: Limits;
+  /** JSON type of integers beyond 53 bits. */
+  integers: 'string' | 'integer';
 }
 
 export function queryTool(query: Query, program: Program, options: QueryToolOptions): Tool {
-  const entry = lazy(() => JSON.stringify(entryOf(query, program, options.searchMax)));
+  const entry = lazy(() => JSON.stringify(entryOf(query, program, options)));
   const widePaths = lazy(() => widePathsOf(program.schema, query.output));
   const advice = lazy(() => adviceOf(query));
+  const shape = lazy(() => shapeOfParameters(query.plan.parameters));
   const called = { query: query.name, writes: query.plan.writes };
   const finish = (reply: Uint8Array, limit: number): Output =>
     outputOfBytes(reply, { limit, widePaths: widePaths(), advice: advice() });
@@ -40,17 +43,38 @@ export function queryTool(query: Query, program: Program, options: QueryToolOpti
     entry,
     call: (call) => {
       call.exchange.called = called;
-      const reply = callQuery(query, call, options);
+      // Most calls have arguments of the right types. Only after a refusal is it worth to look at them.
+      const again = (error: unknown): Uint8Array | Promise<Uint8Array> => {
+        if (!(error instanceof TrellisError) || error.code !== 'PARAM_TYPE') throw error;
+        const args = coerceArguments(call.args, shape(), options.limits);
+        if (args === undefined) throw error;
+        return callQuery(query, { ...call, args: Buffer.from(args) }, options);
+      };
+      const reply = firstOrAgain(() => callQuery(query, call, options), again);
       if (!(reply instanceof Promise)) return finish(reply, call.limit);
       return reply.then((reply) => finish(reply, call.limit));
     },
   };
 }
 
+/** Calls `again` with the error of `first`, if it fails. */
+function firstOrAgain<T>(
+  first: () => T | Promise<T>,
+  again: (error: unknown) => T | Promise<T>,
+): T | Promise<T> {
+  try {
+    const result = first();
+    return result instanceof Promise ? result.catch(again) : result;
+  } catch (error) {
+    return again(error);
+  }
+}
+
 function callQuery(query: Query, { exchange, args }: ToolCall, options: QueryToolOptions) {
   const { writes } = query.plan;
   if (writes) refuseIdempotencyKey(exchange, 'tools know none');
-  const budgetMs = budgetOf(exchange, writes ? options.writeBudget : options.readBudget);
+  const { write_time, query_time } = options.limits;
+  const budgetMs = budgetOf(exchange, writes ? write_time : query_time);
   const fromLeader = writes
     ? options.callOnLeader?.(exchange, query.name, bodyOf(args), budgetMs)
     : undefined;
@@ -71,7 +95,7 @@ const noArguments = Buffer.from('{}');
 
 const bodyOf = (args: Uint8Array): Uint8Array => (args.length === 0 ? noArguments : args);
 
-function entryOf(query: Query, program: Program, searchMax: number): JsonSchema {
+function entryOf(query: Query, program: Program, options: QueryToolOptions): JsonSchema {
   const { name, plan } = query;
   const { title, text, parameters } = parseDocText(query);
   const outputSchema = replySchema(query, program);
@@ -80,7 +104,7 @@ function entryOf(query: Query, program: Program, searchMax: number): JsonSchema 
     name,
     title,
     description: text,
-    inputSchema: inputSchema(query, parameters, searchMax),
+    inputSchema: inputSchema(query, parameters, options),
     ...(outputSchema && { outputSchema }),
     annotations: {
       readOnlyHint: !plan.writes,
@@ -94,9 +118,10 @@ function entryOf(query: Query, program: Program, searchMax: number): JsonSchema 
 function inputSchema(
   { plan }: Query,
   about: ReadonlyMap<string, string>,
-  searchMax: number,
+  { limits, integers }: QueryToolOptions,
 ): JsonSchema {
-  const schema = parametersSchema(plan, about, searchMax);
+  const style = { about, searchMax: limits.search_k, wide: integers };
+  const schema = parametersSchema(plan, style);
   const properties = schema.properties as JsonSchema;
   if (limitArgument in properties) return schema;
   return { ...schema, properties: { ...properties, [limitArgument]: limitSchema } };

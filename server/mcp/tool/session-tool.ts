@@ -12,6 +12,8 @@ import { budgetOf } from '../../pipeline/timeout.js';
 import { type ToolForm, toolForms } from '../../openapi/session-tools.js';
 import { callerOf } from '../../handlers/query-handler.js';
 import type { SessionService } from '../../handlers/sessions.js';
+import { shapeOfForm } from './argument-shape.js';
+import { type ArgumentShape, coerceArguments } from './coerce-arguments.js';
 import { type Output, outputOf, textOf } from './output.js';
 import { lazy } from './query-tool.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
@@ -21,15 +23,25 @@ export interface SessionToolOptions {
   handler: () => SessionService;
   limits: Limits;
   schema: Schema;
+  /** Beginning of the names of all tools. */
+  prefix: string;
 }
 
 /** The tools in the order of their list. */
 export function sessionTools(options: SessionToolOptions): Tool[] {
-  return [...toolForms(options.schema)].map(([name, form]) => ({
-    name,
-    entry: lazy(() => JSON.stringify(entryOf(name, form, options.limits))),
-    call: (call) => walk(name, form, call, options).catch(failWithoutSession),
-  }));
+  return [...toolForms(options.schema)].map(([name, form]) => {
+    const shape = lazy(() => shapeOfForm(form));
+    return {
+      name,
+      entry: lazy(() => JSON.stringify(entryOf(name, form, options.limits))),
+      call: (call) => {
+        const args = coerced(call.args, shape(), options.limits);
+        return walk(name, form, { ...call, args }, options).catch((error: unknown) =>
+          failWithoutSession(error, options.prefix),
+        );
+      },
+    };
+  });
 }
 
 function entryOf(name: string, form: ToolForm, limits: Limits): object {
@@ -55,10 +67,15 @@ function entryOf(name: string, form: ToolForm, limits: Limits): object {
   };
 }
 
+function coerced(args: Uint8Array, shape: ArgumentShape, limits: Limits): Uint8Array {
+  const text = coerceArguments(args, shape, limits);
+  return text === undefined ? args : Buffer.from(text);
+}
+
 /** A model does not call `mcp/init`. */
-function failWithoutSession(error: unknown): never {
+function failWithoutSession(error: unknown, prefix: string): never {
   if (!(error instanceof TrellisError) || error.code !== 'CONNECTION_NOT_FOUND') throw error;
-  const hint = 'Leave connection_id out: n_from_type and the searches open a session.';
+  const hint = `Leave connection_id out: ${prefix}n_from_type and the searches open a session.`;
   throw new TrellisError({ ...error.data, hint });
 }
 

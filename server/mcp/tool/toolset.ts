@@ -1,10 +1,12 @@
 // The tools of a program, and the part that a caller sees.
 //
-// Invariant: a tool that a key may not call is not listed. The list of a caller is always in the same order.
+// Invariant: a tool that a key may not call, or that cannot work, is not listed. The list of a caller is always in the same order.
 import type { Program, Query } from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
 import { isScoped, mayCall } from '../../auth/permissions.js';
+import { lazy } from './query-tool.js';
 import type { Tool } from './tool.js';
+import { canRunQuery, canRunSessionTool, type ToolNeeds } from './tool-availability.js';
 
 /** Which queries are tools. */
 export type Exposed = 'read' | 'marked' | 'none';
@@ -20,6 +22,9 @@ export interface ToolsetOptions {
   /** `list_queries` and `run_query`. */
   catalogue: readonly Tool[];
   sessionTools: readonly Tool[];
+  /** Beginning of the name of every tool. */
+  prefix: string;
+  needs: ToolNeeds;
 }
 
 export class Toolset {
@@ -32,13 +37,18 @@ export class Toolset {
     program: Program,
     private readonly options: ToolsetOptions,
   ) {
-    const { exposed, queryTool, sessionTools, catalogue } = options;
-    this.#queries = program.queries.filter((query) => isExposed(query, exposed)).map(queryTool);
-    const taken = new Set(program.queries.map(({ name }) => name));
-    this.#catalogue = catalogue.filter(({ name }) => !taken.has(name));
-    this.#sessionTools = sessionTools.map((tool) =>
-      taken.has(tool.name) ? renamed(tool, `walk_${tool.name}`) : tool,
+    const { exposed, queryTool, sessionTools, catalogue, prefix, needs } = options;
+    const prefixed = (tool: Tool): Tool =>
+      prefix === '' ? tool : renamed(tool, `${prefix}${tool.name}`);
+    const usable = program.queries.filter(
+      (query) => isExposed(query, exposed) && canRunQuery(query, needs),
     );
+    this.#queries = usable.map((query) => prefixed(queryTool(query)));
+    const taken = new Set(program.queries.map(({ name }) => name));
+    this.#catalogue = catalogue.filter(({ name }) => !taken.has(name)).map(prefixed);
+    this.#sessionTools = sessionTools
+      .filter(({ name }) => canRunSessionTool(name, needs))
+      .map((tool) => prefixed(taken.has(tool.name) ? renamed(tool, `walk_${tool.name}`) : tool));
     for (const tool of [...this.#catalogue, ...this.#sessionTools, ...this.#queries]) {
       this.#byName.set(tool.name, tool);
     }
@@ -69,6 +79,6 @@ export class Toolset {
 }
 
 function renamed(tool: Tool, name: string): Tool {
-  const entry = (): string => JSON.stringify({ ...JSON.parse(tool.entry()), name });
+  const entry = lazy(() => JSON.stringify({ ...JSON.parse(tool.entry()), name }));
   return { ...tool, name, entry };
 }
