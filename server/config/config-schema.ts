@@ -17,7 +17,7 @@ export interface KeySchema {
   type?: 'string' | 'boolean' | 'integer' | 'number' | 'array';
   enum?: readonly string[];
   items?: { type: 'string' };
-  /** Of a text. `form` describes it in messages. */
+  /** A regular expression for a text. `form` describes it in messages. */
   pattern?: string;
   form?: string;
   minimum?: number;
