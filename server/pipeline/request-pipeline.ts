@@ -17,7 +17,8 @@ import type { Log } from '../telemetry/log.js';
 import type { Metrics, RouteMetrics } from '../telemetry/metrics.js';
 import { budgetOf } from './timeout.js';
 import { type AnswererOptions, RequestAnswerer } from './request-answerer.js';
-import { type Endpoint, isOAuthPath, type Result, type Routes } from './router.js';
+import { isOAuthPath } from './oauth-path.js';
+import type { Endpoint, Result, Routes } from './router.js';
 import type { RequestGuard } from '../auth/request-guard.js';
 import {
   type EndedRequest,

@@ -7,6 +7,7 @@ import { type Caller, scopeNames } from '../auth/keys.js';
 import { queriesOf } from '../auth/permissions.js';
 import type { RouteMetrics } from '../telemetry/metrics.js';
 import type { Access } from '../auth/request-guard.js';
+import { isOAuthPath, oauthHint } from './oauth-path.js';
 
 /** A complete answer other than a JSON body with status 200. */
 export interface Reply {
@@ -72,13 +73,6 @@ export interface ToolRoutes {
   /** Fails NOT_FOUND with a hint. */
   failUnknown(tool: string): never;
 }
-
-/**
- * Paths at which an MCP client looks for an authorization server after a 401. A client that gets another 401
- * there reports that instead of the missing key, so these paths need no key.
- */
-export const isOAuthPath = (path: string): boolean =>
-  path.startsWith('/.well-known/') || path === '/register';
 
 /** Maximum number of unknown names whose nearest query is kept. */
 const nearestMax = 256;
@@ -162,9 +156,8 @@ export class Routes {
     }
     const name = path.slice(1);
     if (isOAuthPath(path)) {
-      const hint =
-        'This server has no OAuth. Send an API key as `x-api-key`, or as a bearer token.';
-      return { code: 'NOT_FOUND', args: { name: excerpt(name), kind: 'OAuth' }, hint };
+      const args = { name: excerpt(name), kind: 'OAuth' };
+      return { code: 'NOT_FOUND', args, hint: oauthHint };
     }
     const near =
       scope === undefined

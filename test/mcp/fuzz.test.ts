@@ -8,7 +8,7 @@ import { RpcError } from '../../server/mcp/message/rpc-reply.js';
 import { readToolCall } from '../../server/mcp/tool/tool-call-message.js';
 import { compile } from '../../engine/lang/compile.js';
 import { type Message, messageSource } from './mutated-message.js';
-import { plainArguments } from './plain-coercion.js';
+import { plainArguments } from './argument/plain-coercion.js';
 import { type Expected, expectedOf, isInteger, type Read, readJson } from './plain-reading.js';
 import { type RunningMcp, startMcp } from './running-mcp.js';
 

@@ -25,10 +25,10 @@ const question: PromptArgument = {
   required: true,
 };
 
-const walking = `Walk the graph with the tools: begin with a search or {{tool}}n_from_type, go on with
-{{tool}}out_step and {{tool}}in_step, narrow with {{tool}}filter_items, and read with {{tool}}collect, a page at a time. Each answer
-says the connection_id that the next call gives. Where a stored query does the same, call it: it is
-quicker.`;
+const walking = `Walk the graph with the tools: begin with a search or {{tool}}n_from_type, go on
+with {{tool}}out_step and {{tool}}in_step, narrow with {{tool}}filter_items, and read with
+{{tool}}collect, a page at a time. Each answer says the connection_id that the next call gives. Where
+a stored query does the same, call it: it is quicker.`;
 
 const explore: Prompt = {
   name: 'explore',
@@ -56,10 +56,10 @@ const answerWithSources: Prompt = {
 
 {{schema}}
 
-Search among the elements of the type {{type}}, by words with {{tool}}search_keyword and by meaning with
-{{tool}}search_vector_text where the type has vectors, and take what both find before what one finds. Answer
-only from what you found, and write the id of the element behind each statement in brackets. Say so
-when nothing that is stored answers the question.
+Search among the elements of the type {{type}}, by words with {{tool}}search_keyword and by meaning
+with {{tool}}search_vector_text where the type has vectors, and take what both find before what one
+finds. Answer only from what you found, and write the id of the element behind each statement in
+brackets. Say so when nothing that is stored answers the question.
 
 {{question}}`,
 };

@@ -1,6 +1,7 @@
 // The tools of a program, and the part that a caller sees.
 //
-// Invariant: a tool that a key may not call, or that cannot work, is not listed. The list of a caller is always in the same order.
+// Invariant: a tool that a key may not call, or that cannot work, is not listed. The list of a caller is
+// always in the same order.
 import type { Program, Query } from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
 import { isScoped, mayCall } from '../../auth/permissions.js';

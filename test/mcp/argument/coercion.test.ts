@@ -1,14 +1,14 @@
 // Arguments as models send them, and input schemas as hosts need them (search.md 5: AG01, AG02, AG03, AG04).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { defaultLimits } from '../../engine/base/limits.js';
-import type { ParameterType } from '../../engine/base/schema.js';
-import { compile } from '../../engine/lang/compile.js';
-import { shapeOfParameters } from '../../server/mcp/tool/argument-shape.js';
-import { coerceArguments } from '../../server/mcp/tool/coerce-arguments.js';
-import { Random } from '../support/random.js';
+import { defaultLimits } from '../../../engine/base/limits.js';
+import type { ParameterType } from '../../../engine/base/schema.js';
+import { compile } from '../../../engine/lang/compile.js';
+import { shapeOfParameters } from '../../../server/mcp/tool/argument-shape.js';
+import { coerceArguments } from '../../../server/mcp/tool/coerce-arguments.js';
+import { Random } from '../../support/random.js';
 import { plainArguments } from './plain-coercion.js';
-import { readJson } from './plain-reading.js';
-import { type RunningMcp, startMcp } from './running-mcp.js';
+import { readJson } from '../plain-reading.js';
+import { type RunningMcp, startMcp } from '../running-mcp.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 

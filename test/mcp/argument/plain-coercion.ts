@@ -1,7 +1,7 @@
 // The arguments that a tool takes for what a model sent, by the table of server/mcp/README.md: slowly, over the
 // values of the plain reading. It knows nothing of the server's own conversion.
-import type { ParameterType } from '../../engine/base/schema.js';
-import { type Read, readJson } from './plain-reading.js';
+import type { ParameterType } from '../../../engine/base/schema.js';
+import { type Read, readJson } from '../plain-reading.js';
 
 interface Member {
   name: string;
@@ -35,7 +35,7 @@ function scalar(read: Read, name: string): string {
   return isWhole ? String(Number(text)) : read.raw;
 }
 
-export function plainCoercion(read: Read, type: ParameterType): string {
+function plainCoercion(read: Read, type: ParameterType): string {
   if (type.kind === 'scalar') return scalar(read, type.name);
   const kind = type.kind === 'list' ? 'array' : 'object';
   let value = read;
