@@ -27,8 +27,8 @@ const question: PromptArgument = {
 
 const walking = `Walk the graph with the tools: begin with a search or {{tool}}n_from_type, go on
 with {{tool}}out_step and {{tool}}in_step, narrow with {{tool}}filter_items, and read with
-{{tool}}collect, a page at a time. Each answer says the connection_id that the next call gives. Where
-a stored query does the same, call it: it is quicker.`;
+{{tool}}collect, a page at a time. Each answer says the connection_id that the next call gives.
+Where a stored query does the same, call it: it is quicker.`;
 
 const explore: Prompt = {
   name: 'explore',
