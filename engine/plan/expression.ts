@@ -1,10 +1,7 @@
-// Expressions of a plan: plain data that can be cloned. They are evaluated in an environment of
-// numbered slots.
-//
-// A slot holds the value of a variable, a loop item or a current item (`_`). A binder names the
-// slot
-// that it fills, so nested binders need no depth counting. The value is a scalar, an element, a
-// record, a list of these, or null.
+// Expressions of a plan: plain data that can be cloned. They are evaluated in an environment of slots.
+// A slot holds the value of a variable, a loop item or a current item (`_`). A binder names the slot that it
+// fills, so nested binders need no depth counting. The value is a scalar, an element, a record, a list of
+// these, or null.
 import type { Scalar, ScalarList } from '../base/value.js';
 import type { TypeRef } from '../base/schema.js';
 import type { DateFunction, MathFunction, TextFunction } from './function-name.js';
@@ -159,10 +156,7 @@ export type Expression =
   /** The test that a session filter applies to one property. */
   | SessionTest;
 
-/**
- * A source followed by steps. `one` and `opt` yield the first row or null; `many` yields the list of all
- * rows.
- */
+/** A source followed by steps. `one` and `opt` yield the first row or null; `many` yields all rows. */
 export interface Pipeline {
   kind: 'pipeline';
   source: Source;
@@ -195,15 +189,16 @@ export type SessionOperand =
   | { kind: 'fraction'; floor: number | bigint }
   | { kind: 'incomparable' };
 
-// Sources and steps of a pipeline: the units of traversal. Rows are elements, scalars, records or
-// lists.
+// Sources and steps of a pipeline: the units of traversal. Rows are elements, scalars, records or lists.
 
-/** A condition that is tested for each item: the item is stored in `slot`, then `value` is evaluated. */
+/** A condition or value of each item: the item is stored in `slot`, then `value` is evaluated. */
 export interface ItemExpression {
   slot: number;
   value: Expression;
 }
 
+/** The elements that a hit leads to, its parents: yields the best parents, each with its best hit. */
+type ByParent = { by?: ItemExpression };
 export type Source =
   /** All elements of the types, oldest first. `access` (planner): how to find the wanted elements. */
   | { kind: 'scan'; types: TypeRef[]; access?: Access }
@@ -218,7 +213,7 @@ export type Source =
       first: boolean;
       miss: Miss;
     }
-  | {
+  | ({
       kind: 'searchVector';
       type: string;
       vector: Expression;
@@ -230,8 +225,8 @@ export type Source =
       shared?: number;
       /** Drops hits below this score. */ scoreMin?: Expression;
       /** Width of this search; otherwise that of the index. */ ef?: Expression;
-    }
-  | {
+    } & ByParent)
+  | ({
       kind: 'searchText';
       type: TypeRef;
       text: Expression;
@@ -241,7 +236,7 @@ export type Source =
       access?: Access;
       shared?: number;
       scoreMin?: Expression;
-    }
+    } & ByParent)
   /** Sessions, blank search: searches every vector type of the query's dimension and merges the hits. */
   | { kind: 'searchAnyVector'; vector: Expression; k: Expression; scoreMin?: Expression }
   /**
@@ -258,7 +253,12 @@ export type Source =
    */
   | { kind: 'set'; operation: 'union' | 'except' | 'intersect'; of: Expression[] }
   /** Fuses ranked lists of elements by reciprocal rank. Null defaults: `k` is 60, weights are 1. */
-  | { kind: 'fuse'; of: Expression[]; k: Expression | null; weights: Expression | null }
+  | ({
+      kind: 'fuse';
+      of: Expression[];
+      k: Expression | null;
+      weights: Expression | null;
+    } & ByParent)
   /** The items that are passed with the plan (a session's traversal), optionally a slice of them. */
   | { kind: 'items'; start: number; end: number };
 

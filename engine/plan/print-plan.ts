@@ -293,7 +293,7 @@ function printSource(printer: Printer, source: Source): string {
     case 'fuse': {
       const k = source.k === null ? '' : ` k ${of(source.k)}`;
       const weights = source.weights === null ? '' : ` weights ${of(source.weights)}`;
-      return `fuse ${source.of.map(of).join(', ')}${k}${weights}`;
+      return `fuse ${source.of.map(of).join(', ')}${k}${weights}${printBy(printer, source)}`;
     }
     case 'items':
       return `items ${source.start}..${source.end}`;
@@ -313,7 +313,11 @@ function options(printer: Printer, search: Search): string {
   const lowest = scoreMin === undefined ? '' : ` from score ${of(scoreMin)}`;
   const width =
     search.kind === 'searchText' || search.ef === undefined ? '' : ` ef ${of(search.ef)}`;
-  return ` k ${of(k)}${lowest}${width}${filter(printer, search)}`;
+  return ` k ${of(k)}${lowest}${width}${printBy(printer, search)}${filter(printer, search)}`;
+}
+
+function printBy(printer: Printer, { by }: Extract<Source, { by?: unknown }>): string {
+  return by === undefined ? '' : ` by $${by.slot}: ${inline(printer, by.value)}`;
 }
 
 function filter(printer: Printer, search: Search): string {

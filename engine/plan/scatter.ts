@@ -257,6 +257,7 @@ class Division {
     index: number,
   ): MergedMember {
     if (source.kind !== 'fuse' || steps.length > 0) return refuse('it goes on behind a fusion');
+    if (source.by !== undefined) return refuse('it groups hits by other elements');
     const sixty: Expression = { kind: 'literal', value: 60 };
     this.#addConstant(`${index}.n`, source.k ?? sixty);
     if (source.weights !== null) this.#addConstant(`${index}.w`, source.weights);
@@ -287,6 +288,7 @@ class Division {
     if (source.kind !== 'searchVector' && source.kind !== 'searchText') {
       return refuse('it does not begin with a search');
     }
+    if (source.by !== undefined) return refuse('it groups hits by other elements');
     const slot = this.#slots++;
     const item: Expression = { kind: 'slot', slot };
     const own = (name: string): Expression => ({ kind: 'property', of: item, name });

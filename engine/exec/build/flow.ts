@@ -203,6 +203,7 @@ function buildSearch(builder: Builder, source: SearchSource): Flow {
         },
         allowed: source.shared === undefined ? undefined : buildAllowed(builder, source),
         scoreMin: optional(builder, source.scoreMin),
+        by: source.by && { slot: source.by.slot, value: builder.value(source.by.value) },
       });
     }
     default:
@@ -230,13 +231,17 @@ function buildAllowed(
 
 function vectorSearch(
   builder: Builder,
-  search: { vector: Expression; k: Expression; scoreMin?: Expression; ef?: Expression },
+  search: Pick<
+    Extract<Source, { kind: 'searchVector' }>,
+    'vector' | 'k' | 'scoreMin' | 'ef' | 'by'
+  >,
 ) {
   return {
     vector: builder.value(search.vector),
     k: builder.value(search.k),
     scoreMin: optional(builder, search.scoreMin),
     ef: optional(builder, search.ef),
+    by: search.by && { slot: search.by.slot, value: builder.value(search.by.value) },
   };
 }
 

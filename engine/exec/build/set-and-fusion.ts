@@ -17,7 +17,10 @@ export function buildCombined(
     const [constant, weights] = [source.k, source.weights].map((each) =>
       each === null ? undefined : builder.value(each),
     );
-    return fuse({ lists, constant, weights, shared: source.of.flatMap(sharedBy) });
+    const { by } = source;
+    const toParents = by && { slot: by.slot, value: builder.value(by.value) };
+    const shared = source.of.flatMap(sharedBy);
+    return fuse({ lists, constant, weights, shared, by: toParents });
   }
   // Without the parameters, a bound that is a parameter counts as able to fail.
   const canFail = source.of.map((each) => !cannotThrow(each, []));

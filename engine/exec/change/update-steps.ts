@@ -107,8 +107,10 @@ export function eachElement(
   visit: (element: Element) => void,
   seen = new Set<object>(),
 ): void {
-  if (value instanceof Element) visit(value);
-  else if (typeof value === 'object' && value !== null && !seen.has(value)) {
+  if (value instanceof Element) {
+    visit(value);
+    if (value.hit.found !== undefined) visit(value.hit.found);
+  } else if (typeof value === 'object' && value !== null && !seen.has(value)) {
     const items = partsOf(value);
     if (items === undefined) return;
     // Visit a part only once when the value contains it several times.

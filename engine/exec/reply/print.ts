@@ -248,8 +248,9 @@ export function printMember(
   element: Element,
   record: Uint8Array,
   member: Member,
-  { compat, fractions }: PrintStyle,
+  style: PrintStyle,
 ): void {
+  const { compat, fractions } = style;
   switch (member.kind) {
     case 'property': {
       const { start, end } = fragmentOf(record, member.property.slot);
@@ -290,6 +291,10 @@ export function printMember(
       break;
     case 'distance':
       printAttribute(out, element.hit.distance, fractions);
+      break;
+    case 'hit':
+      if (element.hit.found === undefined) printNull(out);
+      else printElement(frame, out, element.hit.found, style);
       break;
     case 'none':
       printNull(out);

@@ -20,6 +20,7 @@ export type MemberReader = (frame: Frame, value: Value) => Value;
 export type Member =
   | { kind: 'property'; property: StoredProperty }
   | { kind: 'id' | 'label' | 'from_node' | 'to_node' | 'data' | 'hops' | 'score' | 'distance' }
+  | { kind: 'hit' }
   | { kind: 'none' };
 
 const implicitKinds: Record<string, readonly Label['kind'][]> = {
@@ -31,6 +32,7 @@ const implicitKinds: Record<string, readonly Label['kind'][]> = {
   hops: ['node', 'vector'],
   score: ['node', 'vector'],
   distance: ['node', 'vector'],
+  hit: ['node', 'vector'],
 };
 
 const noMember: Member = { kind: 'none' };
@@ -106,6 +108,8 @@ function readMember(
       return numberOrNull(scoreOf(element, compat));
     case 'distance':
       return numberOrNull(element.hit.distance);
+    case 'hit':
+      return element.hit.found ?? null;
     case 'none':
       return null;
   }

@@ -13,6 +13,8 @@ export interface SearchHit {
   readonly reranked: boolean;
   /** For a fused hit: its score divided by the maximum possible score. */
   readonly share: number;
+  /** The hit that led to this element, of a search with `by`. */
+  readonly found?: Element;
 }
 
 export function searchHit(score: number, distance: number): SearchHit {

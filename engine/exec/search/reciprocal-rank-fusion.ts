@@ -9,6 +9,7 @@ import { type Frame, rowBytes } from '../runtime/frame.js';
 import { readNumber } from '../runtime/step-argument.js';
 import { Element, isListValue, type Value } from '../runtime/value.js';
 import type { Evaluate } from '../runtime/compiled.js';
+import { firstParents, type ToParents } from './best-per-parent.js';
 import { rankConstant, withScores } from './rerank.js';
 
 export interface Fusion {
@@ -17,6 +18,8 @@ export interface Fusion {
   weights: Evaluate | undefined;
   /** Numbers of filters that several of the searches share. */
   shared: readonly number[];
+  /** Groups the fused hits by their parents. */
+  by: ToParents | undefined;
 }
 
 /** State of an element that is in some of the lists. */
@@ -25,6 +28,8 @@ interface Entry {
   score: number;
   /** Distance from the first list that has one. */
   distance: number;
+  /** Best hit from the first list that has one. */
+  found: Element | undefined;
 }
 
 export function fuse(fusion: Fusion): RowFlow {
@@ -33,7 +38,7 @@ export function fuse(fusion: Fusion): RowFlow {
 
 function* fuseRows(
   frame: Frame,
-  { lists, constant, weights, shared }: Fusion,
+  { lists, constant, weights, shared, by }: Fusion,
 ): Iterable<readonly Value[]> {
   const k = constant ? readPart(frame, constant(frame), 'k') : rankConstant;
   const parts = readWeights(frame, weights, lists.length);
@@ -47,16 +52,19 @@ function* fuseRows(
   const hits = [...entries.values()];
   frame.tick(hits.length);
   hits.sort((a, b) => b.score - a.score || a.first.id - b.first.id);
-  if (hits.length > 0) yield hits.map((entry) => hitOf(frame, entry, { greatest, max }));
+  if (hits.length === 0) return;
+  const fused = hits.map((entry) => hitOf(frame, entry, { greatest, max }));
+  yield by === undefined ? fused : firstParents(frame, by, fused, Number.POSITIVE_INFINITY);
 }
 
 function hitOf(
   frame: Frame,
-  { first, score, distance }: Entry,
+  { first, score, distance, found }: Entry,
   { greatest, max }: { greatest: number; max: number },
 ): Element {
   const element = withScores(frame, first, checkFloat('RerankRRF', score));
-  element.hit = { ...element.hit, distance, share: score / greatest / max };
+  const share = score / greatest / max;
+  element.hit = { ...element.hit, distance, share, ...(found && { found }) };
   return element;
 }
 
@@ -77,11 +85,13 @@ function gather(
       const entry = entries.get(row.id);
       if (entry === undefined) {
         frame.reserveMemory(2 * rowBytes);
-        entries.set(row.id, { first: row, score: part, distance: row.hit.distance });
+        const { distance, found } = row.hit;
+        entries.set(row.id, { first: row, score: part, distance, found });
         continue;
       }
       entry.score += part;
       if (Number.isNaN(entry.distance)) entry.distance = row.hit.distance;
+      entry.found ??= row.hit.found;
     }
   }
 }

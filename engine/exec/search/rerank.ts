@@ -16,7 +16,8 @@ export const rankConstant = 60;
 /** Returns a copy of the hit with another score. */
 export function withScores(frame: Frame, element: Element, score: number): Element {
   const copy = copyOf(frame, element);
-  copy.hit = { score, distance: element.hit.distance, reranked: true, share: Number.NaN };
+  const { distance, found } = element.hit;
+  copy.hit = { score, distance, reranked: true, share: Number.NaN, ...(found && { found }) };
   return copy;
 }
 

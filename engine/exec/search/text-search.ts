@@ -4,6 +4,7 @@ import type { Label } from '../../storage/table/view-types.js';
 import { readK, readScoreMin, readText } from '../runtime/step-argument.js';
 import type { RowFlow } from '../runtime/flow.js';
 import type { Frame } from '../runtime/frame.js';
+import { type ToParents, widenedParents } from './best-per-parent.js';
 import { type Allowed, allowedIds, allowListOf, isAllowed } from './allow-list.js';
 import { Element, type Value, searchHit } from '../runtime/value.js';
 import type { Evaluate } from '../runtime/compiled.js';
@@ -17,6 +18,7 @@ export interface TextSearch {
   allowed: Allowed | undefined;
   /** Hits with a lower score are dropped. */
   scoreMin: Evaluate | undefined;
+  by: ToParents | undefined;
 }
 
 export function searchText(label: Label, search: TextSearch): RowFlow {
@@ -26,7 +28,7 @@ export function searchText(label: Label, search: TextSearch): RowFlow {
 function* searchTextRows(
   frame: Frame,
   label: Label,
-  { text, k, prefilter, allowed, scoreMin }: TextSearch,
+  { text, k, prefilter, allowed, scoreMin, by }: TextSearch,
 ): Iterable<readonly Value[]> {
   const index = frame.context.text;
   if (index === undefined) fail('FEATURE_DISABLED', { feature: 'Keyword search' });
@@ -34,13 +36,16 @@ function* searchTextRows(
   const count = readK(frame, k, 'SearchBM25');
   const allow = allowed ? idFilter(frame, allowed) : prefilter && passing(frame, prefilter);
   const lowest = readScoreMin(frame, scoreMin);
-  const found = index.search(frame.view, label.id, query, count, allow);
-  const hits = found.flatMap(({ id, score }) => {
-    if (score < lowest) return [];
-    const element = new Element(id);
-    element.hit = searchHit(score, Number.NaN);
-    return [element];
-  });
+  const ranked = (max: number): Element[] =>
+    index.search(frame.view, label.id, query, max, allow).flatMap(({ id, score }) => {
+      if (score < lowest) return [];
+      const element = new Element(id);
+      element.hit = searchHit(score, Number.NaN);
+      return [element];
+    });
+  const hits = by
+    ? widenedParents(frame, by, count, ranked, Number.MAX_SAFE_INTEGER)!
+    : ranked(count);
   if (hits.length > 0) yield hits;
 }
 

@@ -14,6 +14,7 @@ import { similarity } from '../runtime/similarity.js';
 import { TopK } from '../operators/top-k.js';
 import { Element, type Value, searchHit } from '../runtime/value.js';
 import type { Evaluate } from '../runtime/compiled.js';
+import { bestParents, type ToParents, widenedParents } from './best-per-parent.js';
 import { type Allowed, allowedIds, allowListOf, isAllowed } from './allow-list.js';
 
 export interface VectorSearch {
@@ -23,6 +24,8 @@ export interface VectorSearch {
   scoreMin: Evaluate | undefined;
   /** Width of a search in the graph; absent: that of the index. */
   ef?: Evaluate | undefined;
+  /** Yields the parents of hits instead of hits. */
+  by?: ToParents | undefined;
 }
 
 interface Query {
@@ -63,6 +66,23 @@ function compareScores(a: Element, b: Element): number {
   return b.hit.score - a.hit.score || compareDistances(a, b);
 }
 
+/** Scores one vector; undefined if it has another dimension, or less than the lowest score. */
+function hitOf(
+  frame: Frame,
+  query: Query,
+  id: number,
+  metric: Metric,
+  vector: Float64Array | undefined,
+  row?: Element,
+): Element | undefined {
+  if (vector === undefined || vector.length !== query.vector.length) return undefined;
+  const { score, distance } = similarity(metric, query.vector, vector);
+  if (score < query.scoreMin) return undefined;
+  const element = row === undefined ? new Element(id) : copyOf(frame, row);
+  element.hit = searchHit(score, distance);
+  return element;
+}
+
 /** Collects the best k hits. */
 class Hits {
   readonly #top: TopK<Element>;
@@ -77,16 +97,13 @@ class Hits {
   }
 
   /**
-   * Scores one vector. Vectors of another dimension are skipped. The hit keeps the captured values and
-   * attributes of `row`, the element in which it was found.
+   * Scores one vector. The hit keeps the captured values and attributes of `row`, the element in which it was
+   * found.
    */
   offer(id: number, metric: Metric, vector: Float64Array | undefined, row?: Element): void {
-    if (vector === undefined || vector.length !== this.query.vector.length) return;
-    const { score, distance } = similarity(metric, this.query.vector, vector);
-    if (score < this.query.scoreMin) return;
-    const element = row === undefined ? new Element(id) : copyOf(this.frame, row);
-    element.hit = searchHit(score, distance);
-    this.#top.offer(element);
+    const hit = hitOf(this.frame, this.query, id, metric, vector, row);
+    if (hit === undefined) return;
+    this.#top.offer(hit);
     this.frame.tick(1);
   }
 
@@ -174,18 +191,60 @@ export function searchVector(
   return rowsOf((frame) => {
     const query = readQuery(frame, search);
     checkDimension(frame, label, query);
-    const hits = new Hits(frame, query, [label]);
-    if (allowed === undefined) {
-      searchIndex(frame, hits, label, query, undefined);
+    const ids = allowed && allowedIds(frame, allowed);
+    const index = servedIndex(frame, label);
+    const isExact =
+      index === undefined ||
+      index.isDisabled ||
+      (ids !== undefined && ids.length <= Math.max(exactCount, 4 * query.k));
+    const all = () => (ids === undefined ? frame.view.scan(label.id) : [ids]);
+    const { by } = search;
+    if (by !== undefined && isExact) return exactParents(frame, label, query, by, all());
+    const allow = isExact || ids === undefined ? undefined : allowListOf(ids);
+    const ranked = (k: number): Element[] => {
+      const wanted = { ...query, k };
+      const hits = new Hits(frame, wanted, [label]);
+      if (isExact) offerExactly(frame, hits, label, all());
+      else searchIndex(frame, hits, label, wanted, allow);
       return hits.sorted();
-    }
-    const ids = allowedIds(frame, allowed);
-    const isLookedAt = servedIndex(frame, label)?.isDisabled === true;
-    if (isLookedAt || ids.length <= Math.max(exactCount, 4 * query.k))
-      offerExactly(frame, hits, label, [ids]);
-    else searchIndex(frame, hits, label, query, allowListOf(ids));
-    return hits.sorted();
+    };
+    if (by === undefined) return ranked(query.k);
+    return (
+      widenedParents(frame, by, query.k, ranked, widestSearch) ??
+      exactParents(frame, label, query, by, all())
+    );
   });
+}
+
+/** Beyond this many hits, one pass over all vectors is cheaper than a wider search. */
+const widestSearch = 4096;
+
+/** Returns the k best parents of all these vectors. */
+function exactParents(
+  frame: Frame,
+  label: Label,
+  query: Query,
+  by: ToParents,
+  ids: Iterable<Uint32Array>,
+): Element[] {
+  const hits = exactHits(frame, label, query, ids);
+  return bestParents(frame, by, query.k, hits, compareDistances);
+}
+
+function* exactHits(
+  frame: Frame,
+  label: Label,
+  query: Query,
+  ids: Iterable<Uint32Array>,
+): Iterable<Element> {
+  const metric = metricOf(frame, label.id);
+  for (const batch of ids) {
+    for (let i = 0; i < batch.length; i++) {
+      frame.tick(1);
+      const hit = hitOf(frame, query, batch[i]!, metric, vectorOf(frame, batch[i]!));
+      if (hit !== undefined) yield hit;
+    }
+  }
 }
 
 /** Yields the k nearest vectors of all types with vectors of the query's dimension. */

@@ -1,6 +1,6 @@
 // Checks `RerankRRF(a, b, …, k: n, weights: [w, …])` at the head of a chain: fuses ranked lists of elements
 // by reciprocal rank. Equal ids identify the same element.
-import type { Expression } from '../../plan/expression.js';
+import type { Expression, Source } from '../../plan/expression.js';
 import type { Argument, Call, Expr } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import { unknownExpr } from '../type/make-typed.js';
@@ -11,11 +11,12 @@ import { isList, type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isNumber, unify } from '../type/type-relation.js';
 import { isUnknownOrNull, type ItemType, unknownType } from '../type/type.js';
+import { parentArgument } from '../argument/parent-argument.js';
 import { numberArgument } from '../argument/argument-kind.js';
 import { namedArguments } from '../argument/named-argument.js';
 import { checkReadOnly } from '../step/read-only.js';
 
-const form = 'RerankRRF(a, b, k: 60, weights: [1, 1])';
+const form = 'RerankRRF(a, b, k: 60, weights: [1, 1], by: _::In<EdgeType>)';
 
 export function checkFusion(context: Context, call: Call, scope: Scope): TypedExpr {
   const args = call.args ?? [];
@@ -27,15 +28,16 @@ export function checkFusion(context: Context, call: Call, scope: Scope): TypedEx
     return unknownExpr();
   }
   const lists = args.slice(0, count).map(({ value }) => rankedList(context, value, scope, call));
-  const known = namedArguments(context, args.slice(count), ['k', 'weights'], form);
+  const known = namedArguments(context, args.slice(count), ['k', 'weights', 'by'], form);
   const constant = known.get('k');
   const k = constant && numberArgument(context, constant.value, scope, '`k`');
   const weights = checkWeights(context, known.get('weights'), count, scope);
   const found = lists.filter((list) => list !== undefined);
   if (found.length < count || (constant && k === undefined)) return unknownExpr();
   const of = found.map((list): Expression => list.expression);
-  const source = { kind: 'fuse', of, k: k?.expression ?? null, weights } as const;
-  return sourceExpr(source, fusedType(found), 'many');
+  const { items, by } = parentArgument(context, known, fusedType(found), scope);
+  const source: Source = { kind: 'fuse', of, k: k?.expression ?? null, weights, ...by };
+  return sourceExpr(source, items, 'many');
 }
 
 function fusedType(lists: readonly TypedExpr[]): ItemType {

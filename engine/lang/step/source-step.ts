@@ -2,6 +2,7 @@
 import type { ElementType, TypeRef } from '../../base/schema.js';
 import type { Expression, Source } from '../../plan/expression.js';
 import { typeArgument } from '../argument/call-argument.js';
+import { parentArgument } from '../argument/parent-argument.js';
 import { searchArguments } from '../argument/named-argument.js';
 import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
@@ -102,7 +103,7 @@ function upserts(position: ChainPosition): boolean {
 /** Checks `SearchV<T>(vector, k, min_score: s, ef: n)`. */
 export function checkVectorSearch(context: Context, call: Call, scope: Scope): TypedExpr {
   const type = typeArgument(context, call, 'vector');
-  const known = ['min_score', 'ef'];
+  const known = ['min_score', 'ef', 'by'];
   const { positional, named } = searchArguments(context, call, known, 'SearchV<Type>(vector, k)');
   const [written, count] = positional ?? [];
   const vector = written && vectorArgument(context, written, scope, type?.text ?? '', true);
@@ -113,11 +114,11 @@ export function checkVectorSearch(context: Context, call: Call, scope: Scope): T
   };
   if (type === undefined) return unknownExpr();
   const ref: TypeRef = { kind: 'vector', name: type.text };
-  const items = elements([ref], 'vector');
+  const { items, by } = parentArgument(context, named, elements([ref], 'vector'), scope);
   if (vector === undefined || k === undefined) {
     return sourceExpr({ kind: 'scan', types: [ref] }, items, 'many');
   }
-  const source: Source = { kind: 'searchVector', type: type.text, vector, k, ...options };
+  const source: Source = { kind: 'searchVector', type: type.text, vector, k, ...options, ...by };
   return sourceExpr(source, items, 'many');
 }
 
@@ -133,7 +134,7 @@ export function checkTextSearch(context: Context, call: Call, scope: Scope): Typ
   const { positional, named } = searchArguments(
     context,
     call,
-    ['min_score'],
+    ['min_score', 'by'],
     'SearchBM25<Type>(text, k)',
   );
   const [written, count] = positional ?? [];
@@ -142,11 +143,12 @@ export function checkTextSearch(context: Context, call: Call, scope: Scope): Typ
   const options = scoreArgument(context, named, scope);
   if (type === undefined) return unknownExpr();
   const ref: TypeRef = { kind, name: type.text };
-  const items = elements([ref], 'text');
+  const { items, by } = parentArgument(context, named, elements([ref], 'text'), scope);
   if (text === undefined || k === undefined) {
     return sourceExpr({ kind: 'scan', types: [ref] }, items, 'many');
   }
-  return sourceExpr({ kind: 'searchText', type: ref, text, k, ...options }, items, 'many');
+  const source: Source = { kind: 'searchText', type: ref, text, k, ...options, ...by };
+  return sourceExpr(source, items, 'many');
 }
 
 function textArgument(

@@ -1,4 +1,5 @@
 // Checks conditions: WHERE, PREFILTER, and which values count as a Boolean.
+import type { TypeRef } from '../../base/schema.js';
 import type { Expression, ItemExpression, Source } from '../../plan/expression.js';
 import { argument } from '../argument/call-argument.js';
 import type { Expr } from '../syntax/ast-expression.js';
@@ -10,7 +11,7 @@ import { append, toRows } from '../type/stream.js';
 import { substitute } from '../type/substitute.js';
 import type { TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
-import { isBasic } from '../type/type.js';
+import { isBasic, type ItemType } from '../type/type.js';
 
 /** Returns a Boolean; for a stream of Booleans, whether any is true. Undefined after a report with `code`. */
 export function toBoolean(
@@ -78,6 +79,16 @@ function findSearches(input: TypedExpr): (Search | undefined)[] {
   return isFusion ? source.of.map(bareSearch) : [bareSearch(expression)];
 }
 
+/** Returns the type of what is searched, which with `by` is not the type of the rows. */
+function searchedType(type: ItemType, searches: readonly (Search | undefined)[]): ItemType {
+  if (type.kind !== 'element' || type.best === undefined) return type;
+  const types = searches.map((search): TypeRef => {
+    return search!.kind === 'searchText' ? search!.type : { kind: 'vector', name: search!.type };
+  });
+  const distinct = new Map(types.map((each) => [`${each.kind} ${each.name}`, each]));
+  return { kind: 'element', types: [...distinct.values()], hit: 'none' };
+}
+
 export const checkPrefilter: StepChecker = (context, input, call, scope) => {
   const written = argument(context, call, 'PREFILTER(condition)');
   const searches = findSearches(input);
@@ -89,7 +100,7 @@ export const checkPrefilter: StepChecker = (context, input, call, scope) => {
   }
   if (written === undefined) return input;
   const slot = context.fresh();
-  const item = slotExpr(slot, input.type);
+  const item = slotExpr(slot, searchedType(input.type, searches));
   const value = toBoolean(context, written, innerScope(scope, { item, miss: 'none' }), 'E659');
   if (value === undefined) return input;
   for (const [at, search] of searches.entries())

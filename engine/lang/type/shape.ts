@@ -84,10 +84,12 @@ const many = (type: ItemType) => ({ type, cardinality: 'many' }) as const;
 function memberType(context: Context, type: ItemType, name: string): ItemType | undefined {
   if (type.kind === 'element') {
     const own = elementMember(context.schema, type.types, name);
-    if (name !== 'hops' || !type.hops) return own;
+    const added =
+      name === 'hops' && type.hops ? scalarType('U32') : name === 'hit' ? type.best : undefined;
+    if (added === undefined) return own;
     // Among items of several types, some may have a property of that name.
     const isHidden = type.types.every((each) => context.schema.property(each, name) !== undefined);
-    return own === undefined ? scalarType('U32') : isHidden ? own : unknownType;
+    return own === undefined ? added : isHidden ? own : unknownType;
   }
   return type.kind === 'record' ? type.members.get(name) : undefined;
 }
@@ -115,6 +117,7 @@ export function memberNames(context: Context, item: TypedExpr): string[] {
         : [];
   for (const name of own) names.add(name);
   if (type.kind === 'element' && type.hops) names.add('hops');
+  if (type.kind === 'element' && type.best) names.add('hit');
   return [...names];
 }
 

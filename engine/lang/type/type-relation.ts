@@ -109,6 +109,14 @@ export function joinHits(hits: readonly Hit[]): Hit {
   return hits.some((hit) => hit === 'none' || hit === 'mixed') ? 'mixed' : 'reranked';
 }
 
+/** Elements that no search with `by` found have no `hit`. */
+function joinBest(list: readonly ElementItem[]): { best?: ItemType } {
+  const known = list.flatMap(({ best }) => best ?? []);
+  const best = known.length === 0 ? undefined : unify(known);
+  if (best?.kind !== 'element') return {};
+  return { best: known.length === list.length ? best : { ...best, sparse: true } };
+}
+
 function joinElements(list: readonly ElementItem[]): ItemType {
   const types = distinct(list.flatMap((type) => type.types));
   const origins = list.map((type) => type.reached);
@@ -122,6 +130,7 @@ function joinElements(list: readonly ElementItem[]): ItemType {
     hit: joinHits(list.map(({ hit }) => hit)),
     ...(list.some(isNullable) && { sparse: true }),
     ...(list.some((type) => type.hops) && { hops: true }),
+    ...joinBest(list),
     ...(isSameDirection && { reached: { direction: origin.direction, far } }),
   };
 }

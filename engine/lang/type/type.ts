@@ -22,6 +22,8 @@ export type ItemType =
       sparse?: true;
       /** A repetition has added the distance: the elements have the member `hops`. */
       hops?: true;
+      /** Parents of hits: the type of the member `hit`, the best hit of each. */
+      best?: ItemType;
       /** Edges that were traversed from one end: the direction, and the possible types at the far end. */
       reached?: { direction: 'out' | 'in' | 'both'; far: readonly TypeRef[] };
     }

@@ -275,7 +275,9 @@ function failsAtStart({ source, steps }: Pipeline, parameters: Parameters): bool
       return cannotThrow(source.value, parameters);
     case 'searchVector':
     case 'searchText':
-      return !source.prefilter || cannotThrow(source.prefilter.value, parameters);
+      return [source.prefilter, source.by].every(
+        (each) => each === undefined || cannotThrow(each.value, parameters),
+      );
     default:
       return false;
   }

@@ -89,7 +89,7 @@ const parts: Part[] = [
   },
   {
     file: 'diagnostics-warnings.md',
-    title: 'Diagnostics E701 to E717, and all warnings',
+    title: 'Diagnostics E701 to E747, and all warnings',
     about: 'These errors are about whole queries. Warnings (W) never stop a start or a reload.',
     codes: /^(E7|W)/,
   },
