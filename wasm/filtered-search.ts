@@ -39,25 +39,29 @@ function nodeOf(pool: usize, i: i32): usize {
 }
 
 /**
- * Searches until `ef` allowed nodes are nearer than all unexpanded ones, with a pool of up to `poolMax`
- * entries, and keeps the best `want` as results. Returns false if the pool is too small.
+ * Searches until `ef` allowed nodes and `minNodes` nodes of any kind are nearer than all unexpanded ones. Keeps
+ * the best `want` as results. Returns false if this needs a pool of more than `poolMax` entries.
  */
-export function searchFiltered(scratch: usize, ef: i32, poolMax: i32, want: i32): bool {
+export function searchFiltered(
+  scratch: usize, ef: i32, minNodes: i32, poolMax: i32, want: i32,
+): bool {
   Scratch.setResultCount(scratch, 0);
   Scratch.setResultLimit(scratch, want);
   Scratch.setFine(scratch, 0);
   selectEntryPoints(scratch, max(STARTS, min(poolMax >> 2, STARTS_MAX)));
   const cutoff = Header.edgeCodes() == 0 ? <f32>0 : estimateCutoff(scratch);
-  const enough = expand(scratch, ef, poolMax, cutoff);
+  const enough = expand(scratch, ef, minNodes, poolMax, cutoff);
   clearSeen(scratch);
   return enough;
 }
 
 /** Continues from the results of a search whose codes were too coarse, with refined distances. */
-export function refineFiltered(scratch: usize, ef: i32, poolMax: i32, want: i32): bool {
+export function refineFiltered(
+  scratch: usize, ef: i32, minNodes: i32, poolMax: i32, want: i32,
+): bool {
   poolOfResults(scratch, poolMax);
   Scratch.setResultLimit(scratch, want);
-  const enough = expand(scratch, ef, poolMax, 0);
+  const enough = expand(scratch, ef, minNodes, poolMax, 0);
   clearSeen(scratch);
   return enough;
 }
@@ -77,7 +81,25 @@ function countAllowed(scratch: usize, count: i32): i32 {
   return answers;
 }
 
-function expand(scratch: usize, ef: i32, poolMax: i32, cutoff: f32): bool {
+/**
+ * Drops the last entries of the pool that neither `ef` allowed nodes nor `minNodes` nodes need. `answers`:
+ * number of allowed nodes in the pool. Returns the new size; the number of allowed nodes is then L_ANSWERS.
+ */
+// @ts-ignore: decorator
+@inline
+function trim(scratch: usize, count: i32, answers: i32, ef: i32, minNodes: i32): i32 {
+  const pool = Scratch.pool(scratch);
+  while (count > minNodes && count > 1 && answers >= ef) {
+    const isLast = hasAnswer(scratch, nodeOf(pool, count - 1));
+    if (isLast && answers == ef) break;
+    answers -= <i32>isLast;
+    count--;
+  }
+  Scratch.setAnswers(scratch, answers);
+  return count;
+}
+
+function expand(scratch: usize, ef: i32, minNodes: i32, poolMax: i32, cutoff: f32): bool {
   const pool = Scratch.pool(scratch);
   const neighbours = Header.neighbour();
   const codes = Header.edgeCodes();
@@ -85,12 +107,9 @@ function expand(scratch: usize, ef: i32, poolMax: i32, cutoff: f32): bool {
   const rough = minUsefulDistance(scratch);
   let count = scoreEntryPoints(scratch, false);
   let answers = countAllowed(scratch, count);
-  for (; count > 0 && answers >= ef; count--) {
-    const isLast = hasAnswer(scratch, nodeOf(pool, count - 1));
-    if (isLast && answers == ef) break;
-    answers -= <i32>isLast;
-  }
-  let worst: f32 = answers < ef ? Infinity : farthest(pool, count);
+  count = trim(scratch, count, answers, ef, minNodes);
+  answers = Scratch.answers(scratch);
+  let worst: f32 = answers < ef || count < minNodes ? Infinity : farthest(pool, count);
   let ahead = NONE_AHEAD;
   let visited = 0;
   let cursor = 0;
@@ -115,20 +134,14 @@ function expand(scratch: usize, ef: i32, poolMax: i32, cutoff: f32): bool {
       const distance = distanceTo(scratch, node);
       collect(scratch, node, slot, distance);
       if (distance >= worst) continue;
-      const isOne = hasAnswer(scratch, node);
-      const isFull = answers >= ef;
-      // The last entry of a full pool is an allowed node. It gives way to a nearer one, but to no skipped
-      // node.
-      const gives = isFull && isOne;
-      if (!gives && count == poolMax) return false;
-      const position = insertKey(pool, count, gives ? count : poolMax, keyOf(distance, slot << 1));
+      const position = insertKey(pool, count, count + 1, keyOf(distance, slot << 1));
       if (position < cursor) cursor = position;
-      if (!gives) count++;
-      if (!isFull) answers += <i32>isOne;
-      if (answers < ef || !isOne) continue;
-      // Nodes after the last allowed one take no entry. All nodes may have been deleted meanwhile.
-      while (count > 1 && !hasAnswer(scratch, nodeOf(pool, count - 1))) count--;
-      worst = farthest(pool, count);
+      answers += <i32>hasAnswer(scratch, node);
+      count = trim(scratch, count + 1, answers, ef, minNodes);
+      answers = Scratch.answers(scratch);
+      if (count > poolMax) return false;
+      // All nodes may have been deleted meanwhile, so that the pool never gets enough.
+      if (answers >= ef && count >= minNodes) worst = farthest(pool, count);
     }
   }
   Scratch.setPoolCount(scratch, count);

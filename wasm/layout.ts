@@ -24,8 +24,8 @@
 //   128 B     add, scale, 32 short floats each
 //
 // Edge codes: the nibble of dimensions 4j..4j+3 of edge e is in byte j*16+(e&15), the low nibble for e<16,
-// the high one for e>=16. Short floats have 16 bits (kernel/short-float.ts). Without HAS_GRAPH a record is the
-// first 64 bytes and the rotated vector, f32 x P.
+// the high one for e>=16. Short floats have 16 bits (kernel/short-float.ts). Without HAS_GRAPH a record is
+// the first 64 bytes and the rotated vector, f32 x P.
 
 export const FORMAT_VERSION = 5;
 export const MAGIC = 0x564c5254;
@@ -157,8 +157,8 @@ export const H_BULK_ROWS = 212;
  */
 export const H_INPUT_SCALE = 216;
 /**
- * u32 per chunk of nodes: address of the exact vectors of its slots; 0 if the chunk is younger than the graph.
- * Layouts without vectors need them until the graph is complete.
+ * u32 per chunk of nodes: address of the exact vectors of its slots; 0 if the chunk is younger than the
+ * graph. Layouts without vectors need them until the graph is complete.
  */
 export const H_STAGED = 224;
 export const H_EDGE_CODE_BYTES = 228;

@@ -59,13 +59,15 @@ export function searchGraph(scratch: usize, k: i32, ef: i32, follow: bool): i32 
  * Finds the k best by a filtered graph search (filtered-search.ts): they are neither deleted nor refused by
  * the filter. Returns their number, or TOO_NARROW if more than `poolMax` entries would be needed.
  */
-export function searchAllowed(scratch: usize, k: i32, ef: i32, poolMax: i32): i32 {
+export function searchAllowed(
+  scratch: usize, k: i32, ef: i32, minNodes: i32, poolMax: i32,
+): i32 {
   buildTable(scratch);
   Scratch.setKeepAll(scratch, 0);
   const want = wanted(k);
-  if (!searchFiltered(scratch, ef, poolMax, want)) return TOO_NARROW;
+  if (!searchFiltered(scratch, ef, minNodes, poolMax, want)) return TOO_NARROW;
   if (!answerResults(scratch, k, true)) {
-    if (!refineFiltered(scratch, ef, poolMax, want)) return TOO_NARROW;
+    if (!refineFiltered(scratch, ef, minNodes, poolMax, want)) return TOO_NARROW;
     answerResults(scratch, k, true);
   }
   return writeAnswer(scratch);

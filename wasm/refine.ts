@@ -1,5 +1,6 @@
-// Refined distances: from a vector's length and all 16 bits of its code. Searches end with them, and fall back
-// on them where codes of 8 bits are too coarse to separate neighbors. Layouts with 4-bit codes have none.
+// Refined distances: from a vector's length and all 16 bits of its code. Searches end with them, and fall
+// back on them where codes of 8 bits are too coarse to separate neighbors. Layouts with 4-bit codes have
+// none.
 import { N_CODE } from './layout';
 import { Header } from './kernel/header';
 import { Scratch } from './kernel/scratch-fields';

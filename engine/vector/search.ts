@@ -4,6 +4,7 @@ import { H_SCORED, POOL_MAX, RESULT_MAX } from '../../wasm/layout.js';
 import { isScanCheaper, scoreMicros, scanMicros, graphMicros } from './search-cost.js';
 import type { AllowList, Candidates, Metric } from './index.js';
 import { graphFrom } from './options.js';
+import { filteredSearchParams } from './filtered-params.js';
 import { graphSearchParams, effectiveEf, type GraphSearchParams } from './search-params.js';
 import type { Segment } from './segment.js';
 import { distanceUnit, exponentOf, queryFactor } from './vector-scale.js';
@@ -112,7 +113,7 @@ export function searchGraph(
   const count = kernel.searchGraph(address, k, params.pool, params.follow);
   if (count >= 0) return count;
   const scan = scanMicros(segment, k, segment.field(H_SCORED) || segment.live);
-  const filtered = kernel.searchAllowed(address, k, ef, maxPoolEntries(segment, 2 * ef, scan));
+  const filtered = kernel.searchAllowed(address, k, ef, 0, maxPoolEntries(segment, 2 * ef, scan));
   return filtered >= 0 ? filtered : kernel.searchScan(address, k);
 }
 
@@ -125,9 +126,6 @@ function maxPoolEntries({ padded }: Segment, likely: number, micros: number): nu
   return Math.min(POOL_MAX, Math.max(likely, entries));
 }
 
-/** Factor of the width under a filter, which hides a part of the nearest vectors. */
-const filteredWidth = 1.5;
-
 /**
  * Runs a filtered graph search if it is cheaper than a scan for a filter that is equally selective
  * everywhere. Around the query, the filter may refuse far more: then a scan follows.
@@ -136,8 +134,7 @@ function searchFiltered(segment: Segment, k: number, ef: number, allow: AllowLis
   const { kernel } = segment;
   const { address } = segment.scratch;
   const passing = Math.min(allow.count, segment.live);
-  const width = Math.ceil(filteredWidth * Math.max(ef, k));
-  const likely = Math.ceil((width * segment.live) / passing);
+  const { width, minNodes, likely } = filteredSearchParams(ef, k, passing / segment.live, segment);
   const costs = filterCosts(segment, k, passing, likely);
   const scan = Math.min(costs.list, costs.flat);
   if (costs.graph <= scan) {
@@ -145,6 +142,7 @@ function searchFiltered(segment: Segment, k: number, ef: number, allow: AllowLis
       address,
       k,
       width,
+      minNodes,
       maxPoolEntries(segment, 2 * likely, scan),
     );
     if (count >= k) return toCandidates(segment, count, filteredDeviations);

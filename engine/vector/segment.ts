@@ -123,8 +123,8 @@ export class Segment {
     return (this.field(H_LAYOUT) & HAS_EDGE_CODES) !== 0 && this.field(H_METRIC) !== METRIC_DOT;
   }
   /**
-   * Returns the largest standard deviation of a distance in this thread's last result of `count` candidates; 0
-   * before the graph is complete, because distances are exact.
+   * Returns the largest standard deviation of a distance in this thread's last result of `count` candidates.
+   * It is 0 before the graph is complete, because distances are exact.
    */
   noiseOf(count: number): number {
     if (!this.hasGraph) return 0;

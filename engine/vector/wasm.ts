@@ -34,7 +34,7 @@ export interface Kernel {
   codeQuery(scratch: number): void;
   searchScan(scratch: number, k: number): number;
   searchGraph(scratch: number, k: number, ef: number, follow: boolean): number;
-  searchAllowed(scratch: number, k: number, ef: number, poolMax: number): number;
+  searchAllowed(scratch: number, k: number, ef: number, minNodes: number, poolMax: number): number;
   searchFlat(scratch: number, k: number): number;
   searchList(scratch: number, k: number): number;
   searchExact(scratch: number, k: number): number;

@@ -4,6 +4,7 @@
 // bounds are alike for all that lies far off, or by the list.
 import { expect, test } from 'vitest';
 import { queryFactor, exponentOf } from '../../../engine/vector/vector-scale.js';
+import { filteredSearchParams } from '../../../engine/vector/filtered-params.js';
 import { effectiveEf, defaultEf } from '../../../engine/vector/search-params.js';
 import type { AllowList, Layout, Metric } from '../../../engine/vector/index.js';
 import type { SharedIndex } from '../../../engine/vector/shared-index.js';
@@ -55,12 +56,25 @@ function rowsOf({ clusters, spread, same, dimension }: Cell): Float64Array[] {
   return Array.from({ length: count }, (_, i) => different[i % different.length]!);
 }
 
-/** All but the first `share` of `order`, which are the nearest. */
-function allBut(order: readonly number[], share: number): AllowList {
+/** Filters by name: which ids pass, of all in the order of their distance. */
+const passing: Record<string, (order: readonly number[]) => readonly number[]> = {
+  ...Object.fromEntries(
+    hidden.map((share) => [
+      `all but ${share}`,
+      (order: readonly number[]) => order.slice(Math.floor(share * order.length)),
+    ]),
+  ),
+  'a tenth': (order) => order.filter((id) => id % 10 === 3),
+  'a quarter': (order) => order.filter((id) => id % 4 === 1),
+  'the nearest tenth': (order) => order.slice(0, order.length / 10),
+  'a tenth of the far ones': (order) =>
+    order.slice(order.length / 30).filter((id) => id % 10 === 3),
+};
+
+function allowOf(ids: readonly number[]): AllowList {
   const words = new Uint32Array((count >>> 5) + 1);
-  const passing = order.slice(Math.floor(share * order.length));
-  for (const id of passing) words[id >>> 5]! |= 1 << (id & 31);
-  return { words, count: passing.length };
+  for (const id of ids) words[id >>> 5]! |= 1 << (id & 31);
+  return { words, count: ids.length };
 }
 
 type Way = (index: SharedIndex, query: Float64Array, allow: AllowList) => number[] | undefined;
@@ -80,13 +94,30 @@ function byKernel(name: 'searchFlat' | 'searchList' | 'searchAllowed'): Way {
     kernel.beginQuery(lane.address);
     const found =
       name === 'searchAllowed'
-        ? kernel.searchAllowed(lane.address, k + 2, widthOf(index), POOL_MAX)
+        ? kernel.searchAllowed(lane.address, k + 2, widthOf(index), 0, POOL_MAX)
         : kernel[name](lane.address, k + 2);
     return found < 0 ? undefined : [...lane.ids.slice(0, found)];
   };
 }
 
+/** The graph alone, as a search takes it if that is cheaper than a scan. */
+const byShare: Way = (index, query, allow) => {
+  const segment = index.segments[0]!;
+  if (!segment.hasGraph) return undefined;
+  const { kernel, scratch: lane, scale } = segment;
+  const ef = effectiveEf(defaultEf, segment, k + 2);
+  const share = allow.count / segment.live;
+  const { width, minNodes, likely } = filteredSearchParams(ef, k + 2, share, segment);
+  segment.load(query, queryFactor(index.options.metric, scale, exponentOf(query)));
+  segment.filter(allow);
+  kernel.beginQuery(lane.address);
+  const poolMax = Math.min(2 * likely, POOL_MAX);
+  const found = kernel.searchAllowed(lane.address, k + 2, width, minNodes, poolMax);
+  return found < k ? undefined : [...lane.ids.slice(0, found)];
+};
+
 const ways: Record<string, Way> = {
+  share: byShare,
   graph: byKernel('searchAllowed'),
   sketches: byKernel('searchFlat'),
   list: byKernel('searchList'),
@@ -100,25 +131,26 @@ async function filtered(
   queries: readonly Float64Array[],
 ): Promise<Record<string, number>> {
   const of: Record<string, number> = {};
-  for (const share of hidden) {
-    for (const name of Object.keys(ways)) of[`${name} ${share}`] = 0;
+  for (const filter of Object.keys(passing)) {
+    for (const name of Object.keys(ways)) of[`${name}, ${filter}`] = 0;
   }
   for (const query of queries) {
     await nextTurn();
     const all = naiveSearch(index.options.metric, asMap(rows), query, count);
     const order = all.map(({ id }) => id);
     const distance = new Map(all.map((row) => [row.id, row.distance]));
-    for (const share of hidden) {
-      const allow = allBut(order, share);
-      const last = all[Math.floor(share * count) + k - 1]!.distance;
+    for (const [filter, passingOf] of Object.entries(passing)) {
+      const ids = passingOf(order);
+      const allow = allowOf(ids);
+      const last = distance.get(ids[k - 1]!)!;
       const limit = last + 1e-6 * Math.abs(last);
       for (const [name, way] of Object.entries(ways)) {
-        const ids = way(index, query, allow);
-        const right = ids?.filter((id) => {
+        const found = way(index, query, allow);
+        const right = found?.filter((id) => {
           expect((allow.words[id >>> 5]! >>> (id & 31)) & 1, `${name} gave ${id}`).toBe(1);
           return distance.get(id)! <= limit;
         });
-        of[`${name} ${share}`]! += Math.min(1, (right?.length ?? k) / k) / queries.length;
+        of[`${name}, ${filter}`]! += Math.min(1, (right?.length ?? k) / k) / queries.length;
       }
     }
   }
