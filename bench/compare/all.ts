@@ -18,7 +18,7 @@ import {
 } from '../support/result-file.js';
 import { printTable, printedTables } from '../support/table.js';
 import { type Compared, compareResults } from './compare-results.js';
-import { allowedRise, isRegression, mergeRuns } from './merge-runs.js';
+import { allowedRise, benchOf, isRegression, mergeRuns } from './merge-runs.js';
 import { type ShortBench, shortBenches } from './short-benches.js';
 
 const main = fileURLToPath(new URL('../main.js', import.meta.url));
@@ -115,7 +115,7 @@ export function run(args: string[]): Promise<void> {
       '`npm run bench -- all --short --save` writes them, on a machine with nothing else running.',
     );
   } else {
-    const risen = new Set(regressions(committed).map(({ row }) => row.split(/[,:] /)[1]));
+    const risen = new Set(regressions(committed).map(({ row }) => benchOf(row)));
     for (const [bench, first] of all)
       if (risen.has(bench.bench)) all.set(bench, [...first, ...runsOf(bench, runs, folder)]);
     if (risen.size > 0) printRuns(all);

@@ -28,6 +28,9 @@ export function mergeRuns(label: string, runs: readonly Result[]): MergedTable[]
   });
 }
 
+/** The bench of a row of merged tables: `server: http 2: read, 64` is of `http`. */
+export const benchOf = (row: string): string | undefined => /^\w+: (\w+)/.exec(row)?.[1];
+
 const titleOf = (label: string, { title }: ResultTable, place: number): string =>
   `${label}${place > 0 ? ` ${place + 1}` : ''}${title === '' ? '' : `, ${title}`}`;
 

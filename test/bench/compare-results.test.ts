@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { type ColumnKind, columnKind, isCpuTime } from '../../bench/compare/column-kind.js';
 import { compareResults } from '../../bench/compare/compare-results.js';
-import { allowedRise, isRegression, mergeRuns } from '../../bench/compare/merge-runs.js';
+import { allowedRise, benchOf, isRegression, mergeRuns } from '../../bench/compare/merge-runs.js';
 import { shortBenches } from '../../bench/compare/short-benches.js';
 import { type Result, machineKind, readResults } from '../../bench/support/result-file.js';
 import { roundsOf } from '../../bench/support/sample-times.js';
@@ -201,6 +201,19 @@ test('several runs of a bench are merged by the places of their rows', () => {
       columns: ['call', 'connections', 'CPU us/request'],
       rows: [['read', '64', { median: 12, spread: 2 / 12 }]],
     },
+  ]);
+});
+
+test('a row that is compared says which bench is run again', () => {
+  const runs = [resultOf(one('CPU us', 1), one('CPU us', 2))].map((it) => [...it.values()][0]!);
+  const tables = mergeRuns('server: http', runs).map((table) => ({
+    ...table,
+    rows: [['read', 64, 1]],
+  }));
+  const { compared } = compareResults(resultOf(...tables), resultOf(...tables));
+  expect(compared.map(({ row }) => [row, benchOf(row)])).toEqual([
+    ['server: http: read, 64', 'http'],
+    ['server: http 2: read, 64', 'http'],
   ]);
 });
 

@@ -35,9 +35,12 @@ test('bench/vector.md shows the result of the strongest peers', async () => {
   await expect(withBeside()).toMatchFileSnapshot(join(root, 'bench/vector.md'));
 });
 
-test('bench/peers.md shows the results of its files', async () => {
-  await expect(withResults('bench/peers.md')).toMatchFileSnapshot(join(root, 'bench/peers.md'));
-});
+test.each(['bench/peers.md', 'bench/cluster.md'])(
+  '%s shows the results of its files',
+  async (page) => {
+    await expect(withResults(page)).toMatchFileSnapshot(join(root, page));
+  },
+);
 
 /** Tables of measurements from before results were kept in files. A new table comes from a result file. */
 const handWrittenMax: Record<string, number> = {
@@ -46,6 +49,7 @@ const handWrittenMax: Record<string, number> = {
   'bench/server.md': 21,
   'bench/vector.md': 5,
   'bench/peers.md': 0,
+  'bench/cluster.md': 0,
 };
 
 test.each(Object.entries(handWrittenMax))('%s has no new table that is typed', (page, most) => {
