@@ -18,7 +18,8 @@ export type ScalarName =
   | 'U64'
   | 'U128'
   | 'F32'
-  | 'F64';
+  | 'F64'
+  | 'Json';
 
 /** Type of a property: a scalar or a (nested) list of scalars. */
 export type PropertyType =

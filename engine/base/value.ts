@@ -5,11 +5,14 @@
 //   F32, F64             number, always finite; an F32 is the shortest decimal that names it
 //   Date                 Instant     (microseconds are separate: together they do not fit 2^53)
 //   ID                   Uuid        (canonical lower-case text)
+//   Json                 Json        (text without white space)
 //   list                 array of values, or Float64Array for [F64]
 //   null                 null
 //
 // The checker knows statically whether a number is an integer or a float, so a value does not carry
 // this information.
+
+import type { Json } from './text/json.js';
 
 /** A point in time: whole seconds since 1970 (floor) and 0..999_999 microseconds. */
 export class Instant {
@@ -24,7 +27,7 @@ export class Uuid {
   constructor(readonly text: string) {}
 }
 
-export type Scalar = null | boolean | number | bigint | string | Instant | Uuid;
+export type Scalar = null | boolean | number | bigint | string | Instant | Uuid | Json;
 export type ScalarList = readonly (Scalar | ScalarList)[] | Float64Array;
 
 /**

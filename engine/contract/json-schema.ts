@@ -64,6 +64,8 @@ function inputScalar(name: ScalarName, wide: WideInput): JsonSchema {
         : { type: 'string', pattern: uuid };
     case 'Boolean':
       return { type: 'boolean' };
+    case 'Json':
+      return wide === 'both' ? {} : { type: 'object' };
     case 'Date':
       return wide === 'both'
         ? {
@@ -161,6 +163,7 @@ function inputObject(
     const defaultText = defaultTexts([member])?.[name];
     const text = about?.get(name);
     const bound = bounds?.get(name);
+    const isAny = type.kind === 'scalar' && type.name === 'Json';
     const schema = {
       ...(type.kind === 'scalar' && bound !== undefined
         ? boundScalar(type.name, bound, wide, searchMax)
@@ -169,7 +172,7 @@ function inputObject(
       ...(defaultText !== undefined &&
         defaultText !== 'NOW' && { default: parseDefault(defaultText) }),
     };
-    const isUnion = wide === 'both' && mayBeAbsent(member);
+    const isUnion = wide === 'both' && mayBeAbsent(member) && !isAny;
     return [name, isUnion ? { anyOf: [schema, { type: 'null' }] } : schema] as const;
   });
   return {
@@ -315,6 +318,8 @@ export function formName(name: string, ref: TypeRef, form: ElementForm): string 
 
 function orNull(schema: JsonSchema): JsonSchema {
   const { type } = schema;
+  // A schema without a keyword accepts everything.
+  if (Object.keys(schema).length === 0) return schema;
   if (typeof type === 'string' && !('const' in schema)) return { ...schema, type: [type, 'null'] };
   if (Array.isArray(type)) return { ...schema, type: [...(type as string[]), 'null'] };
   return { anyOf: [schema, { type: 'null' }] };

@@ -187,6 +187,7 @@ class PythonPrinter {
 function scalar(name: ScalarName | 'Integer'): string {
   if (isWideInteger(name)) return 'int';
   if (name === 'Boolean') return 'bool';
+  if (name === 'Json') return 'Any';
   if (name === 'F32' || name === 'F64') return 'float';
   return name === 'String' || name === 'ID' || name === 'Date' ? 'str' : 'int';
 }

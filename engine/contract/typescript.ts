@@ -368,6 +368,7 @@ class ModulePrinter {
     if (isWideInteger(name)) return this.options.int64;
     if (name === 'Date') return this.options.dates === 'date' ? 'Date' : 'string';
     if (name === 'Boolean') return 'boolean';
+    if (name === 'Json') return 'unknown';
     return name === 'String' || name === 'ID' ? 'string' : 'number';
   }
 }
@@ -395,6 +396,7 @@ function inputType(type: ParameterType): string {
   if (isWideInteger(name)) return 'number | bigint | string';
   if (name === 'Date') return 'Date | string | number';
   if (name === 'Boolean') return 'boolean';
+  if (name === 'Json') return '{} | null';
   return name === 'String' || name === 'ID' ? 'string' : 'number';
 }
 

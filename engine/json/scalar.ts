@@ -3,6 +3,7 @@ import { parseDate, toInstant } from '../base/date.js';
 import { float32Max, toFloat32 } from '../base/float.js';
 import { canonicalUuid } from '../base/id.js';
 import { compactInteger, integerFits, integerRange, parseInteger } from '../base/integer.js';
+import { compactJson, Json } from '../base/text/json.js';
 import type { ScalarName } from '../base/schema.js';
 import { type Scalar, Uuid } from '../base/value.js';
 import { addError, type Decoding, quote, wrongType } from './validation-error.js';
@@ -27,6 +28,8 @@ export function decodeScalar(view: JsonView, type: ScalarName, decoding: Decodin
       return decodeDate(view, decoding);
     case 'ID':
       return decodeId(view, decoding);
+    case 'Json':
+      return decodeJson(view, decoding);
     default:
       return decodeInteger(view, type, decoding);
   }
@@ -95,6 +98,17 @@ function decodeDate(view: JsonView, decoding: Decoding): Scalar {
   if (view.kind === 'string')
     return parseDate(view.text()) ?? reject(view, 'Date', decoding, quote(view));
   return reject(view, 'Date', decoding);
+}
+
+function decodeJson(view: JsonView, decoding: Decoding): Json | null {
+  if (view.kind === 'null') return reject(view, 'Json', decoding);
+  const json = new Json(compactJson(view.source()));
+  const max = decoding.limits.value_bytes;
+  if (json.text.length <= max / 3) return json;
+  const size = Buffer.byteLength(json.text);
+  if (size <= max) return json;
+  const hint = 'The limit is `limits.value_bytes`.';
+  return addError(decoding, view.path, 'VALUE_TOO_LARGE', { size, max }, hint);
 }
 
 function decodeId(view: JsonView, decoding: Decoding): Scalar {

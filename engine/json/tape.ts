@@ -117,6 +117,11 @@ export class TapeView implements JsonView {
     return slice(this.bytes, this.tape[this.index + 1]!, this.#end());
   }
 
+  source(): string {
+    const around = Number(this.kind === 'string');
+    return sliceUtf8(this.bytes, this.start - around, this.#end() + around);
+  }
+
   /** Returns the position after the last byte. */
   #end(): number {
     const { bytes, tape, index } = this;

@@ -158,6 +158,8 @@ function example(type: ParameterType): string {
       return 'true';
     case 'Date':
       return '"2026-03-01T08:00:00Z"';
+    case 'Json':
+      return '{"name": "value"}';
     case 'ID':
       return '"0193e2f0-5d1c-7cc2-9d7e-0a4d7c1f3b21"';
     case 'F32':

@@ -29,6 +29,8 @@ export interface JsonView {
    * that is not a number, or -1.
    */
   floats(into: Float64Array): number;
+  /** Returns the value as written, a string with its quotes. */
+  source(): string;
   /** Returns the decoded string. */
   text(): string;
   /** Returns true for the string `text`; avoids creating a string if possible. */

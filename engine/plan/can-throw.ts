@@ -33,6 +33,8 @@ export function cannotThrow(expression: Expression, parameters: Parameters): boo
       return all([expression.of, expression.value, ...expression.lets.map(({ value }) => value)]);
     case 'coalesce':
       return all(expression.of);
+    case 'text':
+      return expression.function === 'GET' && all(expression.of);
     case 'date':
       return isSafeDate(expression) && all(expression.of);
     case 'list':

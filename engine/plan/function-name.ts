@@ -35,6 +35,8 @@ export type TextFunction =
   | 'CONCAT'
   | 'SUBSTRING'
   | 'REPLACE'
-  | 'SPLIT';
+  | 'SPLIT'
+  /** Only as a step: a part of a Json. */
+  | 'GET';
 
 export type DateFunction = 'YEAR' | 'MONTH' | 'DAY' | 'HOUR' | 'TRUNC' | 'DATE_ADD' | 'DATE_DIFF';

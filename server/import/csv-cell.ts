@@ -49,6 +49,7 @@ export function plainOf(type: PropertyType): Plain {
       return 'text';
     case 'Date':
     case 'Boolean':
+    case 'Json':
       return 'none';
     default:
       return 'integer';

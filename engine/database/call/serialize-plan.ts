@@ -1,18 +1,21 @@
-// Serializes plans, programs and arguments for another thread. Structured cloning loses classes, so the two
-// value classes become tagged arrays. Everything else is plain data already.
+// Serializes plans, programs and arguments for another thread. Structured cloning loses classes, so the value
+// classes become tagged arrays. Everything else is plain data already.
+import { Json } from '../../base/text/json.js';
 import { Instant, Uuid } from '../../base/value.js';
 
 const instantTag = '\u0000instant';
 const uuidTag = '\u0000uuid';
+const jsonTag = '\u0000json';
 
 /**
- * Returns structured-cloneable data for a value that may contain Instants and Uuids. A value that contains
- * neither is returned itself. Shared memory stays shared.
+ * Returns structured-cloneable data for a value that may contain Instants, Uuids and Jsons. A value that
+ * contains none of them is returned itself. Shared memory stays shared.
  */
 export function pack(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   if (value instanceof Instant) return [instantTag, value.seconds, value.micros];
   if (value instanceof Uuid) return [uuidTag, value.text];
+  if (value instanceof Json) return [jsonTag, value.text];
   if (Array.isArray(value)) return packList(value);
   if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, pack(item)]));
   if (value instanceof SharedArrayBuffer) return value;
@@ -51,6 +54,7 @@ function restore(value: unknown): unknown {
   if (Array.isArray(value)) {
     if (value[0] === instantTag) return new Instant(value[1] as number, value[2] as number);
     if (value[0] === uuidTag) return new Uuid(value[1] as string);
+    if (value[0] === jsonTag) return new Json(value[1] as string);
     for (let at = 0; at < value.length; at++) {
       const item: unknown = value[at];
       if (typeof item === 'object' && item !== null) value[at] = restore(item);

@@ -1,5 +1,6 @@
 // Compares values: null rules, numbers of any width exactly, elements by id, lists item by item. A comparison
 // over a stream is true when any of its items satisfies it.
+import { Json, readJson } from '../../base/text/json.js';
 import { compareValues, kindRank, Uuid } from '../../base/value.js';
 import type { CompareOperator, Expression } from '../../plan/expression.js';
 import type { Builder, SomeOf } from '../runtime/build-context.js';
@@ -20,6 +21,7 @@ type Compare = (frame: Frame, a: Value, b: Value) => boolean;
 export function equal(frame: Frame, a: Value, b: Value): boolean {
   if (a === b) return true;
   if (a === null || b === null) return false;
+  if (a instanceof Json || b instanceof Json) return equal(frame, plain(a), plain(b));
   if (typeof a === 'object' || typeof b === 'object') return equalObjects(frame, a, b);
   return kindRank(a) === kindRank(b) && compareValues(a, b) === 0;
 }
@@ -43,13 +45,17 @@ function equalObjects(frame: Frame, a: Value, b: Value): boolean {
 function order(frame: Frame, a: Value, b: Value): number {
   if (typeof a === 'number' && typeof b === 'number') return a < b ? -1 : a > b ? 1 : 0;
   if (a === null || b === null) return Number.NaN;
-  const x = a instanceof Element ? uuidOf(frame, a) : a;
-  const y = b instanceof Element ? uuidOf(frame, b) : b;
+  const x = a instanceof Element ? uuidOf(frame, a) : plain(a);
+  const y = b instanceof Element ? uuidOf(frame, b) : plain(b);
   const rank = kindRank(x);
   return rank === kindRank(y) && rank < 6 ? compareValues(x, y, frame) : Number.NaN;
 }
 
+/** Returns a Json as the value that it is, so that it compares by its JSON type. */
+const plain = (value: Value): Value => (value instanceof Json ? readJson(value) : value);
+
 function contains(frame: Frame, a: Value, b: Value): boolean {
+  if (a instanceof Json) return contains(frame, readJson(a), plain(b));
   if (a === null || b === null) return false;
   if (typeof a === 'string') return typeof b === 'string' && a.includes(b);
   if (!isListValue(a)) return false;
@@ -58,9 +64,17 @@ function contains(frame: Frame, a: Value, b: Value): boolean {
 }
 
 function isIn(frame: Frame, a: Value, b: Value): boolean {
+  if (a instanceof Json || b instanceof Json) return isIn(frame, plain(a), plain(b));
   if (a === null || b === null) return false;
   if (!isListValue(b)) return equal(frame, a, b);
   return isShort(b) ? contains(frame, b, a) : isInList(frame, a, b);
+}
+
+function affix(test: (a: string, b: string) => boolean): Compare {
+  return (_, left, right) => {
+    const [a, b] = [plain(left), plain(right)];
+    return typeof a === 'string' && typeof b === 'string' && test(a, b);
+  };
 }
 
 const compares: Record<CompareOperator, Compare> = {
@@ -72,8 +86,8 @@ const compares: Record<CompareOperator, Compare> = {
   LTE: (frame, a, b) => order(frame, a, b) <= 0,
   CONTAINS: contains,
   IS_IN: isIn,
-  STARTS_WITH: (_, a, b) => typeof a === 'string' && typeof b === 'string' && a.startsWith(b),
-  ENDS_WITH: (_, a, b) => typeof a === 'string' && typeof b === 'string' && a.endsWith(b),
+  STARTS_WITH: affix((a, b) => a.startsWith(b)),
+  ENDS_WITH: affix((a, b) => a.endsWith(b)),
 };
 
 /** Rounds numbers to 32-bit floats, also inside lists. */
@@ -136,8 +150,10 @@ function buildPlain(builder: Builder, expression: CompareExpression): Evaluate {
   const sameness = samenesses.has(operator) && !f32;
   const value = (of: Expression) => (sameness ? buildIdentity(builder, of) : builder.value(of));
   const right = value(expression.right);
-  const plain = compares[operator];
-  const compare: Compare = f32 ? (frame, a, b) => plain(frame, roundF32(frame, a), b) : plain;
+  const plainTest = compares[operator];
+  const compare: Compare = f32
+    ? (frame, a, b) => plainTest(frame, roundF32(frame, a), b)
+    : plainTest;
   const operand: Evaluate = f32 ? (frame) => roundF32(frame, right(frame)) : right;
   if (any) {
     const items = someOf(builder, expression.left, sameness);

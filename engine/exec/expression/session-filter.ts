@@ -1,5 +1,6 @@
 // Tests one property for a session filter. An unset property fails every operator; list values and list
 // operands match if any item does; `!=` means that no item is equal.
+import { Json, readJson } from '../../base/text/json.js';
 import { compareValues, equalValues, isList, kindRank } from '../../base/value.js';
 import type { SessionOperand, SessionTest } from '../../plan/expression.js';
 import { type Builder, labelOf } from '../runtime/build-context.js';
@@ -72,7 +73,8 @@ export function buildTest(builder: Builder, test: SessionTest): Evaluate {
     if (!(item instanceof Element)) return false;
     const operands = operandsOf.get(recordLabelOf(frame, item)) ?? attribute;
     if (operands === undefined) return false;
-    const value = read(frame, item);
+    const stored = read(frame, item);
+    const value = stored instanceof Json ? readJson(stored) : stored;
     return value !== null && sessionTruth(operator, value, operands);
   };
 }

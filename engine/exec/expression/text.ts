@@ -2,6 +2,7 @@
 // Invariant: no result is longer than `limits.value_bytes`; a longer result is refused before it is created.
 import { printDate } from '../../base/date.js';
 import { excerpt, fail } from '../../base/errors.js';
+import { Json, jsonAt, scalarOfJson, splitPath } from '../../base/text/json.js';
 import { Instant, Uuid } from '../../base/value.js';
 import type { Expression } from '../../plan/expression.js';
 import type { TextFunction } from '../../plan/function-name.js';
@@ -107,6 +108,14 @@ const split: Apply = (frame, [value, by], name) => {
   return text.split(separator);
 };
 
+/** A container stays Json, which prints as it was written; a scalar becomes a value of its JSON type. */
+const jsonPart: Apply = (frame, [value, path]) => {
+  if (!(value instanceof Json)) return null;
+  frame.tick(Math.trunc(value.text.length / charactersPerStep));
+  const part = jsonAt(value, splitPath(path as string)!);
+  return part && scalarOfJson(part);
+};
+
 /** Returns a scalar as JSON text without quotes. */
 function printed(frame: Frame, value: Value): string {
   if (value instanceof Instant) return printDate(value);
@@ -135,6 +144,7 @@ const functions: Record<TextFunction, Apply> = {
   SUBSTRING: substring,
   REPLACE: replace,
   SPLIT: split,
+  GET: jsonPart,
 };
 
 export function buildText(

@@ -1,6 +1,7 @@
 // Prints values as JSON text. Elements are printed by copying the fragments of their records between names
 // that were encoded once per label.
 import type { ByteWriter } from '../../base/bytes.js';
+import { Json } from '../../base/text/json.js';
 import { Instant, Uuid } from '../../base/value.js';
 import { fragmentOf, labelOf, uuidAt } from '../../storage/record/record.js';
 import { checkFloats } from '../../storage/record/stored-float.js';
@@ -53,7 +54,7 @@ export function printValue(frame: Frame, out: ByteWriter, value: Value, style: P
     printMembers(frame, out, value.names, value.values, style);
   } else if (value instanceof Float64Array) {
     printVector(out, value);
-  } else if (value instanceof Instant || value instanceof Uuid) {
+  } else if (value instanceof Instant || value instanceof Uuid || value instanceof Json) {
     printScalar(out, value);
   } else if (value instanceof Map) {
     printMembers(frame, out, [...value.keys()], [...value.values()], style);

@@ -2,11 +2,13 @@
 import { fail } from '../../base/errors.js';
 import { float32Max, toFloat32 } from '../../base/float.js';
 import { integerFits, integerRange } from '../../base/integer.js';
+import { printDate } from '../../base/date.js';
+import { Json } from '../../base/text/json.js';
 import { type PropertyType, printType, type ScalarName } from '../../base/schema.js';
 import { Instant, type Scalar, type ScalarList, Uuid } from '../../base/value.js';
 import { uuidOf } from './element.js';
 import type { Frame } from './frame.js';
-import { Element, isListValue, type Value } from './value.js';
+import { Element, isListValue, RecordValue, type Value } from './value.js';
 
 function wrongType(param: string, type: PropertyType, value: Value): never {
   const got = value === null ? 'null' : isListValue(value) ? 'a list' : `a ${typeof value}`;
@@ -65,6 +67,8 @@ function convertScalar(
       return typeof value === 'boolean' ? value : undefined;
     case 'Date':
       return value instanceof Instant ? value : undefined;
+    case 'Json':
+      return toJson(frame, param, value);
     case 'ID':
       if (value instanceof Element) return uuidOf(frame, value);
       return value instanceof Uuid ? value : undefined;
@@ -82,6 +86,44 @@ function convertScalar(
       if (!integerFits(value, name)) outOfRange(param, name, value);
       return typeof value === 'number' ? value + 0 : value;
   }
+}
+
+/** Returns a value as JSON; undefined if it contains an element. A null inside is the JSON null. */
+function toJson(frame: Frame, param: string, value: Value): Json | undefined {
+  const text = jsonText(frame, param, value);
+  if (text === undefined) return undefined;
+  const { limits } = frame.context;
+  const size = Buffer.byteLength(text);
+  if (size > limits.value_bytes) fail('VALUE_TOO_LARGE', { param, size, max: limits.value_bytes });
+  return new Json(text);
+}
+
+function jsonText(frame: Frame, param: string, value: Value, depth = 1): string | undefined {
+  frame.tick(1);
+  if (value === null) return 'null';
+  if (value instanceof Json) return value.text;
+  if (value instanceof Instant) return `"${printDate(value)}"`;
+  if (value instanceof Uuid) return `"${value.text}"`;
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number') return String(finite(param, value));
+  if (typeof value !== 'object') return String(value);
+  if (value instanceof Element) return undefined;
+  const max = frame.context.limits.json_depth;
+  if (depth > max) fail('JSON_TOO_DEEP', { max });
+  const inner = (item: Value) => jsonText(frame, param, item, depth + 1);
+  if (isListValue(value)) {
+    const items = Array.from(value as readonly Value[], inner);
+    return items.includes(undefined) ? undefined : `[${items.join(',')}]`;
+  }
+  const members =
+    value instanceof RecordValue
+      ? value.names.map((n, i) => [n, value.values[i]!] as const)
+      : [...(value as ReadonlyMap<string, Value>)];
+  const parts = members.map(([name, member]) => {
+    const text = inner(member);
+    return text === undefined ? undefined : `${JSON.stringify(name)}:${text}`;
+  });
+  return parts.includes(undefined) ? undefined : `{${parts.join(',')}}`;
 }
 
 /**

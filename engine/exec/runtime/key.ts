@@ -1,5 +1,6 @@
 // Typed keys: texts of values such that two values have the same key exactly when they are equal. Groups,
 // DEDUP and membership in long lists use them.
+import { Json, readJson } from '../../base/text/json.js';
 import { Instant, Uuid } from '../../base/value.js';
 import { uuidOf } from './element.js';
 import type { Frame } from './frame.js';
@@ -30,6 +31,7 @@ export function keyOf(frame: Frame, value: Value): string {
 function objectKey(frame: Frame, value: Exclude<Value, null | boolean | number | bigint | string>) {
   if (value instanceof Instant) return `d${value.seconds}.${value.micros}`;
   if (value instanceof Uuid) return `u${value.text}`;
+  if (value instanceof Json) return keyOf(frame, readJson(value));
   if (value instanceof Element) return `u${uuidOf(frame, value).text}`;
   if (value instanceof RecordValue)
     return `r${keyOfAll(frame, value.names)}${keyOfAll(frame, value.values)}`;

@@ -1,6 +1,7 @@
 // Defines the values of slots while a plan runs: scalars and lists, objects from the request, elements of
 // the graph, and records made by the plan. Values never change once made, except for an element's record,
 // which is read on demand, and the vector that a binding captures.
+import type { Json } from '../../base/text/json.js';
 import type { Instant, Uuid } from '../../base/value.js';
 
 /** How a search found an element. A number that does not apply is NaN. */
@@ -100,6 +101,7 @@ export type Value =
   | string
   | Instant
   | Uuid
+  | Json
   | Float64Array
   | readonly Value[]
   | ReadonlyMap<string, Value>

@@ -39,6 +39,7 @@ import {
 } from '../step/step-order.js';
 import { checkPage } from '../step/step-page.js';
 import { checkPath } from '../step/step-path.js';
+import { checkGet } from '../step/json-part.js';
 import { checkOrder } from '../step/step-sort.js';
 import { checkSelection } from '../step/selection.js';
 import { checkRerankMMR, checkRerankRRF, checkSearchWithin } from '../step/step-search.js';
@@ -110,6 +111,7 @@ const steps: Record<string, StepChecker> = {
   COUNT: checkCount,
   DEDUP: checkDedup,
   PAGE: checkPage,
+  GET: checkGet,
   ID: checkId,
   GROUP_BY: checkGroup,
   AGGREGATE_BY: checkGroup,
@@ -129,7 +131,7 @@ const steps: Record<string, StepChecker> = {
 };
 
 /** Names that became steps in a later version: without arguments they are still read as properties. */
-const lateSteps = new Set(['Both', 'BothE', 'PAGE', 'STARTS_WITH', 'ENDS_WITH']);
+const lateSteps = new Set(['Both', 'BothE', 'PAGE', 'STARTS_WITH', 'ENDS_WITH', 'GET']);
 
 const own = <T>(table: Record<string, T>, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;

@@ -19,7 +19,7 @@ interface Signature {
   form: string;
 }
 
-const texts: Record<TextFunction, Signature> = {
+const texts: Record<Exclude<TextFunction, 'GET'>, Signature> = {
   LOWER: { parameters: ['text'], result: 'String', form: 'LOWER(text)' },
   UPPER: { parameters: ['text'], result: 'String', form: 'UPPER(text)' },
   TRIM: { parameters: ['text'], result: 'String', form: 'TRIM(text)' },
@@ -67,7 +67,7 @@ const dates: Record<DateFunction, Signature> = {
   },
 };
 
-export const textFunctions = Object.keys(texts) as TextFunction[];
+export const textFunctions = Object.keys(texts) as (keyof typeof texts)[];
 export const dateFunctions = Object.keys(dates) as DateFunction[];
 
 /** Returns the parameters of a call with `count` arguments. */
@@ -79,7 +79,7 @@ function parametersFor({ parameters, optional = 0, repeats }: Signature, count: 
 }
 
 export function checkTextFunction(context: Context, call: Call, scope: Scope): TypedExpr {
-  const name = call.name.text as TextFunction;
+  const name = call.name.text as keyof typeof texts;
   const made = checkScalar(context, call, scope, texts[name]);
   if (made === undefined) return unknownExpr();
   return { ...made, expression: { kind: 'text', function: name, of: made.of } };

@@ -194,10 +194,11 @@ function fieldRule(
 }
 
 /**
- * Returns true for conversions of numbers to numbers, anything to String, and String to any type that can be
- * parsed.
+ * Returns true for conversions of numbers to numbers, anything to String, and String to any type but
+ * Json.
  */
 function converts(from: string, to: string): boolean {
   const isNumber = (name: string) => /^[IUF]\d+$/.test(name);
-  return from === to || to === 'String' || from === 'String' || (isNumber(from) && isNumber(to));
+  const isParsed = from === 'String' && to !== 'Json';
+  return from === to || to === 'String' || isParsed || (isNumber(from) && isNumber(to));
 }

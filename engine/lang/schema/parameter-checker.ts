@@ -8,7 +8,7 @@ import { foreignType } from '../syntax/dialect-hints.js';
 import type { Context } from '../type/context.js';
 import { unknownExpr, valueExpr } from '../type/make-typed.js';
 import { checkDefault } from './parameter-default.js';
-import { isScalarName, scalarNames, findScalar } from './schema-checker.js';
+import { isReservedScalar, isScalarName, scalarNames, findScalar } from './schema-checker.js';
 import { findName, type Scope } from '../type/scope.js';
 import { didYouMean } from '../../base/did-you-mean.js';
 import { typeOfParameter } from '../type/parameter-type.js';
@@ -60,7 +60,7 @@ export function refuseWord(context: Context, { text, span }: Name): boolean {
 
 /** Returns true for literals and scalar types. */
 export function isWord(text: string): boolean {
-  return text === 'true' || text === 'false' || text === 'NONE' || isScalarName(text);
+  return text === 'true' || text === 'false' || text === 'NONE' || isReservedScalar(text);
 }
 
 /** Returns the type for decoding; undefined after a report. */
@@ -108,9 +108,17 @@ function buildMember(context: Context, field: Field, type: ParameterType): Objec
   return { name: name.text, type, optional: true };
 }
 
+const isDeclaredJson = ({ schema }: Context): boolean =>
+  (['node', 'edge', 'vector'] as const).some((kind) => schema.find(kind, 'Json') !== undefined);
+
 /** Returns a scalar, or for a declared type an object of its properties, all optional. */
 function namedType(context: Context, name: Name): ParameterType | undefined {
-  if (isScalarName(name.text)) return { kind: 'scalar', name: findScalar(name, context.report)! };
+  const isHidden = name.text === 'Json' && isDeclaredJson(context);
+  if (isHidden) {
+    const message = '`Json` is the declared type here, not the type of any JSON value.';
+    context.report('W117', name.span, message, 'Rename the declared type.');
+  } else if (isScalarName(name.text))
+    return { kind: 'scalar', name: findScalar(name, context.report)! };
   for (const kind of ['node', 'edge', 'vector'] as const) {
     const type = context.schema.find(kind, name.text);
     if (type === undefined) continue;

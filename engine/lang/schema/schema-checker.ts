@@ -41,6 +41,7 @@ const scalars = new Map<string, ScalarName>(
       'U128',
       'F32',
       'F64',
+      'Json',
     ] as const
   ).map((name) => [name.toLowerCase(), name]),
 );
@@ -54,6 +55,9 @@ export function findScalar(name: Name, report: Report): ScalarName | undefined {
   }
   return scalar;
 }
+
+/** Returns true for a name that no value may have. `Json` came later, so values may be called so. */
+export const isReservedScalar = (text: string): boolean => text !== 'Json' && isScalarName(text);
 
 export const isScalarName = (text: string): boolean => scalars.get(text.toLowerCase()) === text;
 
@@ -189,6 +193,11 @@ function buildProperties(
     }
     const type = propertyType(field.type, checking);
     if (type === undefined) continue;
+    if (field.index !== 'none' && printType(type).includes('Json')) {
+      const hint = 'Index a separate property.';
+      report('E733', span, `\`${text}\` is a Json, which has no index.`, hint);
+      continue;
+    }
     const property: Property = { name: text, type, index: field.index };
     const value = checkPropertyDefault(field, type, report, compat);
     if (value !== undefined) property.default = value;
@@ -241,6 +250,10 @@ export function defaultValue(
   report: Report,
 ): Default | undefined {
   const isDate = type.kind === 'scalar' && type.name === 'Date';
+  if (type.kind === 'scalar' && type.name === 'Json' && literal.value.kind !== 'none') {
+    report('E205', literal.span, 'A property of type Json has no `DEFAULT`.', 'Leave it out.');
+    return undefined;
+  }
   if (literal.value.kind === 'now' && isDate) return { kind: 'now' };
   const value = literalAs(literal.value, type, literal.span, report);
   return value === undefined || value === null ? undefined : { kind: 'literal', value };

@@ -7,6 +7,7 @@ import { searchArguments } from '../argument/named-argument.js';
 import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import { readAs, warnConstant } from './step-compare.js';
+import { isJson } from '../type/type-relation.js';
 import type { ChainPosition, Context } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
 import { unknownExpr } from '../type/make-typed.js';
@@ -53,6 +54,12 @@ export function checkLookup(
     return sourceExpr({ kind: 'scan', types: [type] }, items, 'lookup');
   }
   const declared = typeOfParameter(property.type);
+  if (isJson(declared)) {
+    const hint = `Write \`N<${type.name}>::WHERE(_::{${property.name}}::GET("a.b")::EQ(x))\`.`;
+    const message = `\`${property.name}\` is a Json, by which nothing is selected.`;
+    context.report('E747', member.name.span, message, hint);
+    return sourceExpr({ kind: 'scan', types: [type] }, items, 'lookup');
+  }
   const value = lookupValue(context, declared, member, scope);
   const { index } = property;
   const first = index === 'unique' || (context.compat && index === 'index');

@@ -17,7 +17,7 @@ import { bare } from '../type/shape.js';
 import type { Span } from '../syntax/source-file.js';
 import { isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
-import { comparable, findFamily, isInteger } from '../type/type-relation.js';
+import { comparable, findFamily, isInteger, isJson } from '../type/type-relation.js';
 import { isBasic, isUnknownOrNull, type ItemType } from '../type/type.js';
 
 export function checkComparison(
@@ -83,7 +83,7 @@ function isIn(pair: Pair): TypedExpr {
   const { context, left, right, span } = pair;
   if (left.type.kind === 'record') return noComparison(pair);
   const item = isList(right) ? right.type : right.type.kind === 'list' ? right.type.of : undefined;
-  if (item === undefined && !isUnknownOrNull(right.type))
+  if (item === undefined && !isUnknownOrNull(right.type) && !isJson(right.type))
     return misfit(pair, left.type, right.type);
   if (item !== undefined && !comparable(left.type, item)) {
     const wantsText = left.type.kind === 'element' || isReadable(left.type);
@@ -105,7 +105,8 @@ function contains(pair: Pair): TypedExpr {
   const { type } = left;
   const elements = isList(left) && type.kind === 'element';
   const item = elements ? type : type.kind === 'list' ? type.of : undefined;
-  if (item === undefined && !isBasic(type, 'String') && !isBasic(type, 'Null')) {
+  const isText = isBasic(type, 'String') || isBasic(type, 'Null') || isJson(type);
+  if (item === undefined && !isText) {
     return noComparison(pair);
   }
   const one = single(right, scope.miss, '`CONTAINS`');
@@ -118,7 +119,8 @@ function contains(pair: Pair): TypedExpr {
 /** Compares the beginning or the end of a String; of a stream of Strings, at least one must match. */
 function affix(pair: Pair): TypedExpr {
   const { context, operator, left, right, scope } = pair;
-  if (!isBasic(left.type, 'String') && !isBasic(left.type, 'Null')) return noComparison(pair);
+  const isText = isBasic(left.type, 'String') || isBasic(left.type, 'Null') || isJson(left.type);
+  if (!isText) return noComparison(pair);
   const one = single(right, scope.miss, `\`${operator}\``);
   const operand = readAs(context, one, left.type, pair.span);
   if (operand === undefined) return unknownBoolean();

@@ -124,7 +124,8 @@ const types = table(`
   vector embedding vec => Vectors have types of their own: \`V::Type { … }\`; as a parameter
       write \`[F64]\`.
   list array set collection tuple => ${list}
-  object map dict json jsonb any record struct => A parameter may be \`{name: String, …}\`; a
+  json jsonb any => Write \`Json\`.
+  object map dict record struct => A parameter may be \`{name: String, …}\`; a
       property is a scalar or a list.
   option optional maybe nullable => As a parameter write \`name?: Type\`; a property may always
       be unset.

@@ -33,6 +33,8 @@ export function literalAs(
   if (type.kind === 'list' || literal.kind === 'now') return misfit(literal, type, span, report);
   const { name } = type;
   const { value } = literal;
+  // Storing writes it as JSON.
+  if (name === 'Json') return literal.value;
   if (literal.kind === 'string') {
     if (name === 'String') return literal.value;
     if (name === 'Date') return dateLiteral(literal.value, span, report);

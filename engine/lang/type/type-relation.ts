@@ -27,9 +27,12 @@ export function isNumber(type: ItemType): boolean {
   return findFamily(type) === 'number' || isUnknownOrNull(type);
 }
 
+/** Returns true for the type whose values are of any JSON type. */
+export const isJson = (type: ItemType): boolean => type.kind === 'scalar' && type.name === 'Json';
+
 /** Returns true if values of the two types can be equal. */
 export function comparable(a: ItemType, b: ItemType): boolean {
-  if (isUnknownOrNull(a) || isUnknownOrNull(b)) return true;
+  if (isUnknownOrNull(a) || isUnknownOrNull(b) || isJson(a) || isJson(b)) return true;
   if (a.kind === 'list' && b.kind === 'list') return comparable(a.of, b.of);
   const family = findFamily(a);
   return family !== undefined && family === findFamily(b);
@@ -40,10 +43,19 @@ export function fits(type: ItemType, target: PropertyType): boolean {
   if (isUnknownOrNull(type)) return true;
   if (target.kind === 'list') return type.kind === 'list' && fits(type.of, target.of);
   const { name } = target;
+  if (name === 'Json') return isJsonValue(type);
   if (name === 'ID') return findFamily(type) === 'ID';
   if (name === 'F32' || name === 'F64') return findFamily(type) === 'number';
   if (integers.has(name)) return isInteger(type);
   return type.kind === 'scalar' && type.name === name;
+}
+
+/** Returns true if values of the type can be written as JSON: all but elements. */
+function isJsonValue(type: ItemType): boolean {
+  if (type.kind === 'list') return isJsonValue(type.of);
+  return type.kind === 'record'
+    ? [...type.members.values()].every(isJsonValue)
+    : type.kind === 'scalar';
 }
 
 /** Returns the item type of a list with these items, or undefined if their kinds differ. */

@@ -3,6 +3,7 @@ import { toInstant, parseDate } from '../../base/date.js';
 import { fail } from '../../base/errors.js';
 import { toFloat32 } from '../../base/float.js';
 import { parseUuid } from '../../base/id.js';
+import { compactJson, Json, scalarOfJson } from '../../base/text/json.js';
 import type { PropertyType, ScalarName } from '../../base/schema.js';
 import { type Scalar, Uuid } from '../../base/value.js';
 import { describe, quote } from '../../json/validation-error.js';
@@ -20,6 +21,8 @@ function toOperand(view: JsonView, type: ScalarName): SessionOperand | undefined
       return view.kind === 'string' ? { kind: 'value', value: view.text() } : undefined;
     case 'Boolean':
       return valueOperand(toBoolean(view));
+    case 'Json':
+      return { kind: 'value', value: scalarOfJson(new Json(compactJson(view.source()))) };
     case 'Date':
       return valueOperand(toDate(view));
     case 'ID':

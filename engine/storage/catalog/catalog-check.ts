@@ -3,6 +3,7 @@
 // fits it or is refused.
 import { ByteWriter } from '../../base/bytes.js';
 import { integerFits } from '../../base/integer.js';
+import { Json } from '../../base/text/json.js';
 import type { ScalarName } from '../../base/schema.js';
 import { Instant, type Scalar, Uuid } from '../../base/value.js';
 import { printScalar, readFragment } from '../record/fragment.js';
@@ -16,7 +17,7 @@ const depthMax = 32;
 
 const integers = ['I8', 'I16', 'I32', 'I64', 'U8', 'U16', 'U32', 'U64', 'U128'];
 const scalarNames: ReadonlySet<unknown> = new Set<unknown>(
-  ['String', 'Boolean', 'Date', 'ID', 'F32', 'F64'].concat(integers),
+  ['String', 'Boolean', 'Date', 'ID', 'F32', 'F64', 'Json'].concat(integers),
 );
 
 const kinds: readonly unknown[] = ['node', 'edge', 'vector'];
@@ -232,6 +233,8 @@ function isOfType(value: Scalar, type: ScalarName): boolean {
       return value instanceof Instant;
     case 'ID':
       return value instanceof Uuid;
+    case 'Json':
+      return value instanceof Json;
     case 'F32':
     case 'F64':
       return typeof value === 'number' && Number.isFinite(value);

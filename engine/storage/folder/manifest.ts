@@ -81,9 +81,10 @@ interface Manifest {
 /**
  * Older minor formats are read; newer minor and other major formats are refused. Format 2: checksums cover
  * the key of a value and the name of its table. Format 2.1: the state of this node is separate from the state
- * that all nodes of a cluster share (meta.ts). Older files are upgraded when they are opened for writing.
+ * that all nodes of a cluster share (meta.ts). Format 2.2: properties of the type `Json`. Older files are
+ * upgraded when they are opened for writing.
  */
-export const storageFormat = { major: 2, minor: 1 };
+export const storageFormat = { major: 2, minor: 2 };
 
 /** Longest time, in milliseconds, that a stop spends on page checksums: enough for about 6 GiB in memory. */
 const sumsMs = 2000;

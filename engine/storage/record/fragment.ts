@@ -8,6 +8,7 @@ import { assert } from '../../base/assert.js';
 import { toFloat32 } from '../../base/float.js';
 import { checkIntegrity } from '../../base/integrity.js';
 import { parseInteger } from '../../base/integer.js';
+import { Json } from '../../base/text/json.js';
 import type { PropertyType, ScalarName } from '../../base/schema.js';
 import { slice, sliceUtf8 } from '../../base/byte-slice.js';
 import { Instant, type Scalar, type ScalarList, Uuid } from '../../base/value.js';
@@ -74,6 +75,7 @@ export function printScalar(writer: ByteWriter, value: Scalar, type?: ScalarName
     else writer.ascii(numberText(type === 'F32' ? toFloat32(value) : value));
   } else if (value instanceof Instant) writer.ascii(`"${printDate(value)}"`);
   else if (value instanceof Uuid) writer.ascii(`"${value.text}"`);
+  else if (value instanceof Json) writer.utf8(value.text);
   else writer.ascii(String(value));
 }
 
@@ -127,8 +129,8 @@ function itemEnd(bytes: Uint8Array, at: number): number {
     if (byte === 34) {
       at++;
       while (bytes[at] !== 34) at += bytes[at] === 92 ? 2 : 1;
-    } else if (byte === 91) depth++;
-    else if (byte === 93) {
+    } else if (byte === 91 || byte === 123) depth++;
+    else if (byte === 93 || byte === 125) {
       if (depth-- === 0) return at;
     } else if (byte === 44 && depth === 0) return at;
     assert(byte !== undefined, 'a stored list has an end');
@@ -154,6 +156,8 @@ function readScalar(bytes: Uint8Array, start: number, end: number, name: ScalarN
     }
     case 'ID':
       return new Uuid(slice(bytes, start + 1, end - 1));
+    case 'Json':
+      return new Json(sliceUtf8(bytes, start, end));
     default:
       return readInteger(bytes, start, end);
   }

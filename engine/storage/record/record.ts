@@ -14,6 +14,8 @@
 //   24|64   4 S    end of the fragment in each slot, counted from the start of the record
 //     ...          fragments in slot order; an empty one means unset
 //
+// The fragment of a `Json` property is its text without white space, as the client wrote it (format 2.2).
+//
 // All numbers are little-endian. record-writer.ts builds records.
 // Invariant: a slot keeps its meaning forever; slots beyond S are unset.
 import type { ElementKind } from '../../base/schema.js';

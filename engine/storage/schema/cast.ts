@@ -3,6 +3,7 @@ import { parseDate, printDate } from '../../base/date.js';
 import { toFloat32 } from '../../base/float.js';
 import { parseUuid } from '../../base/id.js';
 import { compactInteger, integerFits, integerRange } from '../../base/integer.js';
+import { Json } from '../../base/text/json.js';
 import type { ScalarName } from '../../base/schema.js';
 import { Instant, type Scalar, Uuid } from '../../base/value.js';
 
@@ -22,7 +23,7 @@ export function convertScalar(value: Scalar, to: ScalarName): Scalar | undefined
 
 function textOf(value: Scalar): string {
   if (value instanceof Instant) return printDate(value);
-  return value instanceof Uuid ? value.text : String(value);
+  return value instanceof Uuid || value instanceof Json ? value.text : String(value);
 }
 
 function parseText(text: string, to: ScalarName): Scalar | undefined {

@@ -89,6 +89,6 @@ function migrationHint(rules: string, version: number): string {
 function converts(from: PropertyType, to: PropertyType): boolean {
   if (from.kind !== 'scalar' || to.kind !== 'scalar') return false;
   const isNumber = (name: string) => /^[IUF]\d+$/.test(name);
-  const isText = from.name === 'String' || to.name === 'String';
+  const isText = to.name === 'String' || (from.name === 'String' && to.name !== 'Json');
   return isText || (isNumber(from.name) && isNumber(to.name));
 }

@@ -105,6 +105,7 @@ export class RecordReader {
       case 'ID':
       case 'F32':
       case 'F64':
+      case 'Json':
         return false;
       case 'String': {
         if (!view.verbatim || view.size > this.options.limits.value_bytes) return false;

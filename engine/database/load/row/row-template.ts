@@ -63,6 +63,11 @@ class SpanView implements JsonView {
     return slice(this.bytes, this.start, this.end);
   }
 
+  source(): string {
+    const around = Number(this.kind === 'string');
+    return slice(this.bytes, this.start - around, this.end + around);
+  }
+
   float(): number {
     return this.value;
   }

@@ -60,6 +60,8 @@ function textOf(name: Kind<'text'>['function'], args: readonly Value[]): Value {
       return substring(text, a, b);
     case 'REPLACE':
       return a === '' ? text : text.split(a as string).join(b as string);
+    case 'GET':
+      throw new Error('the oracle has no Json');
     case 'SPLIT':
       return a === ''
         ? fail('PARAM_VALUE', { param: name, allowed: 'a separator', got: '' })
