@@ -81,8 +81,16 @@ export const collectTexts: CollectTexts = (plan, args) => {
   return [...texts];
 };
 
-function siteTexts({ compat }: Plan, { loops, text }: EmbedSite, frame: Frame): string[] {
-  const builder = new PlanBuilder(emptyCatalog, { data: false, compat, fractions: compat });
+function siteTexts(
+  { compat, parameters }: Plan,
+  { loops, text }: EmbedSite,
+  frame: Frame,
+): string[] {
+  const builder = new PlanBuilder(
+    emptyCatalog,
+    { data: false, compat, fractions: compat },
+    parameters,
+  );
   const texts: string[] = [];
   const evaluate = builder.value(text);
   const enter = (depth: number): void => {

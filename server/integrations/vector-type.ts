@@ -1,6 +1,6 @@
 // The vector type of a framework's store: the declarations that a project needs for it, and the operations of
 // every store. The queries are fixed text, with values as parameters. Invariant: each operation is one
-// request and one transaction.
+// request and one transaction, but for documents that do not fit one request.
 import type { Caller } from '../client/client.js';
 import { type Condition, conditionOf, type Filter, type PropertyType } from './filter.js';
 
@@ -92,9 +92,28 @@ export class VectorType {
   }
 
   /**
-   * Replaces documents with the same keys. Deletes the documents that match `deleteFilter` first.
+   * Replaces documents with the same keys. Deletes the documents that match `deleteFilter` first. Documents
+   * that fit one request are one transaction. More documents are several requests, each a transaction. An
+   * error has the ids of the documents of its request as `documentIds`; earlier requests stay.
    */
   async put(rows: readonly Row[], deleteFilter?: Filter): Promise<void> {
+    const parts = partsOf(rows);
+    let drop = deleteFilter;
+    while (parts.length > 0) {
+      const part = parts.shift()!;
+      try {
+        await this.#putPart(part, drop);
+        drop = undefined;
+      } catch (error) {
+        const { code } = error as { code?: unknown };
+        if (!tooLarge.has(code) || part.length < 2) throw withIds(error, part);
+        const half = part.length >> 1;
+        parts.unshift(part.slice(0, half), part.slice(half));
+      }
+    }
+  }
+
+  async #putPart(rows: readonly Row[], deleteFilter?: Filter): Promise<void> {
     const drop = deleteFilter && this.condition(deleteFilter);
     const { key, text, metadata } = this.names;
     const own = this.#properties.map(([name, type]) => `p_${name}?: ${type}`);
@@ -143,6 +162,47 @@ export class VectorType {
       values: { ...values, metadata: JSON.stringify(about) },
     };
   }
+}
+
+/** Bytes of the documents in one request. It is below the smallest usual limit of a proxy or a server. */
+const requestBytes = 8 * 1024 * 1024;
+/** Bytes of a number of a vector as JSON, with its comma. */
+const numberBytes = 22;
+
+/** Estimates the bytes of a row as JSON. A character of its texts has 3 bytes at most, in most scripts. */
+function sizeOf({ vector, key, text, metadata }: Row): number {
+  const texts = key.length + text.length + JSON.stringify(metadata).length;
+  return numberBytes * vector.length + 3 * texts + 100;
+}
+
+/** Cuts rows into parts of about `requestBytes`, each with at least one row. */
+function partsOf(rows: readonly Row[]): Row[][] {
+  const parts: Row[][] = [[]];
+  let bytes = 0;
+  for (const row of rows) {
+    const size = sizeOf(row);
+    if (bytes + size > requestBytes && parts.at(-1)!.length > 0) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)!.push(row);
+    bytes += size;
+  }
+  return parts;
+}
+
+/** Errors after which half of the documents may fit. */
+const tooLarge: ReadonlySet<unknown> = new Set(['BODY_TOO_LARGE', 'TXN_TOO_LARGE']);
+
+/** Adds the ids of the documents of a failed request to its error. */
+function withIds(error: unknown, rows: readonly Row[]): unknown {
+  if (!(error instanceof Error) || rows.length === 0) return error;
+  const [first, last] = [rows[0]!.key, rows.at(-1)!.key];
+  const ids = first === last ? `document ${first}` : `documents ${first} to ${last}`;
+  return Object.assign(error, {
+    message: `${error.message} (${ids})`,
+    documentIds: rows.map(({ key }) => key),
+  });
 }
 
 /** Names are inserted into queries unchanged, so they must be valid names. */

@@ -31,6 +31,7 @@ V::Chunk {
     year: I32,
     draft: Boolean
 }
+V::Wide { UNIQUE INDEX key: String, text: String, metadata: String, lang: String, year: I32, draft: Boolean }
 N::Topic { name: String }
 E::About { From: Chunk, To: Topic }
 QUERY about(keys: [String], topic: String) =>
@@ -40,6 +41,7 @@ QUERY about(keys: [String], topic: String) =>
     }
     RETURN "done"
 QUERY count() => RETURN V<Chunk>::COUNT
+QUERY wideCount() => RETURN V<Wide>::COUNT
 `;
 
 /** Eight numbers from the letters of a text; equal texts are nearest. */
@@ -128,6 +130,20 @@ describe.each(['open', 'connect'] as const)('%s', (way) => {
   });
 
   const count = async (): Promise<number> => (await database.call('count')).data;
+  /** A store of the same type, whose vectors have so many numbers. */
+  const wideStore = async (numbers: number) => {
+    const wide = (text: string): number[] => {
+      const few = vectorOf(text);
+      return Array.from({ length: numbers }, (_, at) => few[at % few.length]! / (1 + at));
+    };
+    const embedder = {
+      embedDocuments: async (texts: string[]) => texts.map(wide),
+      embedQuery: async (text: string) => wide(text),
+    };
+    const wideConfig = { ...config(), type: 'Wide' };
+    return new adapter.TrellisVectorStore(embedder, wideConfig) as typeof store;
+  };
+  const wideCount = async (): Promise<number> => (await database.call('wideCount')).data;
   const keysOf = (documents: Document[]) => documents.map(({ id }) => id);
   const document = (text: string, metadata: Record<string, unknown> = {}): Document => ({
     pageContent: text,
@@ -190,6 +206,35 @@ describe.each(['open', 'connect'] as const)('%s', (way) => {
         'zzzz',
       ]);
       await made.delete({ filter: { lang: { $in: ['one', 'two', 'three'] } } });
+      expect(await count()).toBe(0);
+    });
+
+    test('AG05 adds 1,500 documents of 1,536 numbers, which no single request could hold', async () => {
+      const many = 1_500;
+      const made = await wideStore(1_536);
+      const documents = Array.from({ length: many }, (_, at) =>
+        document(`wide ${at}`, { lang: 'w' }),
+      );
+      const ids = await made.addDocuments(documents);
+      expect([ids.length, await wideCount()]).toEqual([many, many]);
+      expect(keysOf(await made.similaritySearch('wide 7', 1))).toHaveLength(1);
+      const twice = made.addDocuments(documents.slice(0, 900), {
+        ids,
+        deleteFilter: { lang: 'w' },
+      });
+      expect((await twice).length).toBe(900);
+      expect(await wideCount()).toBe(900);
+      await made.delete({ filter: { lang: 'w' } });
+      expect(await wideCount()).toBe(0);
+    });
+
+    test('AG05 an error has the ids of the documents of its request', async () => {
+      const documents = [document('fine'), document('not', { year: 'no year' })];
+      const failed = store.addDocuments(documents, { ids: ['first', 'second'] });
+      await expect(failed).rejects.toMatchObject({
+        message: expect.stringContaining('(documents first to second)'),
+        documentIds: ['first', 'second'],
+      });
       expect(await count()).toBe(0);
     });
 

@@ -121,7 +121,9 @@ describe('unique values', () => {
   it('are refused before anything is put', () => {
     expect(() =>
       write(storage, (view) => view.createNode(gardener, values({ email: 'one@x' }))),
-    ).toThrowError(code('UNIQUE_VIOLATION', { type: 'Gardener', property: 'email' }));
+    ).toThrowError(
+      code('UNIQUE_VIOLATION', { type: 'Gardener', property: 'email', value: '"one@x"' }),
+    );
   });
 
   it('may be exchanged in one update, but not left twice', () => {

@@ -28,6 +28,7 @@ export class PlanBuilder implements Builder {
   constructor(
     readonly catalog: Catalog,
     readonly style: PrintStyle,
+    readonly parameters: Plan['parameters'],
     private readonly profile?: Profile,
   ) {}
 
@@ -62,7 +63,7 @@ function buildPlan(plan: Plan, catalog: Catalog): BuiltPlan {
   const data = (output.kind === 'bare' || output.kind === 'items') && output.data;
   const style = { data, compat: plan.compat, fractions: plan.compat || plan.fractions === true };
   const profile = plan.profile ? new Profile() : undefined;
-  const builder = new PlanBuilder(catalog, style, profile);
+  const builder = new PlanBuilder(catalog, style, plan.parameters, profile);
   return {
     statements: buildStatements(builder, plan),
     output: buildOutput(builder, output),

@@ -1,5 +1,7 @@
 // Compiles the statements of a plan: bindings, effects, deletions and loops.
 import { unreachable } from '../../base/assert.js';
+import { TrellisError } from '../../base/errors.js';
+import { pointerTo } from '../../json/pointer.js';
 import type { Plan, Statement } from '../../plan/plan.js';
 import { type Builder, containsObject } from '../runtime/build-context.js';
 import { rowsOf } from '../runtime/flow.js';
@@ -107,6 +109,8 @@ function buildFor(
   const list = builder.value(statement.in);
   // Arguments contain no elements.
   const isPlain = statement.in.kind === 'parameter';
+  const parameter =
+    statement.in.kind === 'parameter' ? builder.parameters[statement.in.index]?.name : undefined;
   const inside = writes(statement.body) ? capture : after;
   const body = buildBlock(builder, statement.body, inside, capture);
   const readers = members?.map((name) => builder.member(name));
@@ -114,11 +118,27 @@ function buildFor(
   return (frame) => {
     const items = isPlain ? list(frame) : captured(frame, list(frame), inside);
     keep?.(frame, items);
-    for (const item of rowsOf(items)) {
-      frame.tick(1);
-      if (readers === undefined) frame.slots[slots[0]!] = item;
-      else for (let i = 0; i < slots.length; i++) frame.slots[slots[i]!] = readers[i]!(frame, item);
-      for (const act of body) act(frame);
+    let index = 0;
+    try {
+      for (const item of rowsOf(items)) {
+        frame.tick(1);
+        if (readers === undefined) frame.slots[slots[0]!] = item;
+        else
+          for (let i = 0; i < slots.length; i++) frame.slots[slots[i]!] = readers[i]!(frame, item);
+        for (const act of body) act(frame);
+        index++;
+      }
+    } catch (error) {
+      throw parameter === undefined ? error : atItem(error, parameter, index);
     }
   };
+}
+
+/** Adds the path of an item to an error that names a value, so that the caller finds the value in its list. */
+function atItem(error: unknown, parameter: string, index: number): unknown {
+  if (!(error instanceof TrellisError) || error.code !== 'UNIQUE_VIOLATION') return error;
+  const { data } = error;
+  return data.path === undefined
+    ? new TrellisError({ ...data, path: pointerTo(pointerTo('', parameter), index) })
+    : error;
 }

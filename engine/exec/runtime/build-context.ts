@@ -3,6 +3,7 @@
 import { fail } from '../../base/errors.js';
 import type { ElementKind } from '../../base/schema.js';
 import type { Expression, Pipeline, Source, Step } from '../../plan/expression.js';
+import type { Plan } from '../../plan/plan.js';
 import type { Form } from '../../plan/print-form.js';
 import type { Catalog, Label } from '../../storage/table/view-types.js';
 import type { Flow } from './flow.js';
@@ -14,6 +15,7 @@ import type { Value } from './value.js';
 export interface Builder {
   readonly catalog: Catalog;
   readonly style: PrintStyle;
+  readonly parameters: Plan['parameters'];
   value(expression: Expression): Evaluate;
   /** `form` states how the static type of the value prints. */
   print(expression: Expression, form?: Form): Print;

@@ -6,7 +6,7 @@
 // Invariant: a request that fails is undone as a whole, because some of its entries may be written before the
 // error is found.
 import { assert } from '../../base/assert.js';
-import { fail } from '../../base/errors.js';
+import { excerpt, fail } from '../../base/errors.js';
 import { checkIntegrity } from '../../base/integrity.js';
 import { distinct } from '../../base/u32-array.js';
 import { readAdjacency, readDegree } from '../graph/adjacency.js';
@@ -17,7 +17,8 @@ import type { DeferredWork, DeferredTask } from '../table/deferred-work.js';
 import { type Entry, checkKeySize, entriesOf } from '../index/index-entry.js';
 import type { AdjacencyKey } from '../table/keys.js';
 import { prefixOf } from '../index/index-key.js';
-import type { Scalar, ScalarList } from '../../base/value.js';
+import { printDate } from '../../base/date.js';
+import { Instant, type Scalar, type ScalarList, Uuid } from '../../base/value.js';
 import { claim } from '../index/unique-value.js';
 import { IndexEntryBuffer } from '../index/index-entry-buffer.js';
 import { removeEntries } from '../index/property-index.js';
@@ -325,7 +326,9 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     const prefix = prefixOf(property, value);
     checkKeySize(prefix.length, property, limits);
     if (claim(log, env.index, prefix, id)) return;
-    fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
+    const got = textOf(value);
+    const args = { type: label.name, property: property.name, value: got };
+    fail('UNIQUE_VIOLATION', args, { hint: `The value ${got} is taken.` });
   }
 
   /** Fails UNIQUE_VIOLATION if the pair exists; searches the shorter of the two lists. */
@@ -355,4 +358,11 @@ function without(a: readonly Entry[], b: readonly Entry[]): Entry[] {
     ({ property, prefix }) =>
       !b.some((other) => other.property === property && Buffer.compare(other.prefix, prefix) === 0),
   );
+}
+
+/** Returns a value for a message. */
+function textOf(value: Scalar | ScalarList): string {
+  if (value instanceof Uuid) return value.text;
+  if (value instanceof Instant) return printDate(value);
+  return typeof value === 'string' ? JSON.stringify(excerpt(value)) : excerpt(String(value));
 }
