@@ -31,7 +31,14 @@ V::Chunk {
     year: I32,
     draft: Boolean
 }
-V::Wide { UNIQUE INDEX key: String, text: String, metadata: String, lang: String, year: I32, draft: Boolean }
+V::Wide {
+    UNIQUE INDEX key: String,
+    text: String,
+    metadata: String,
+    lang: String,
+    year: I32,
+    draft: Boolean
+}
 N::Topic { name: String }
 E::About { From: Chunk, To: Topic }
 QUERY about(keys: [String], topic: String) =>

@@ -134,7 +134,7 @@ function buildFor(
   };
 }
 
-/** Adds the path of an item to an error that names a value, so that the caller finds the value in its list. */
+/** Adds the path of an item to an error that names a value: the caller finds the value in its list. */
 function atItem(error: unknown, parameter: string, index: number): unknown {
   if (!(error instanceof TrellisError) || error.code !== 'UNIQUE_VIOLATION') return error;
   const { data } = error;
