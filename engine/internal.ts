@@ -48,6 +48,7 @@ export { LargeFile, removeLargeFolder } from './fs/large-file.js';
 export { type ShardIndex, parseUuid, printUuid } from './base/id.js';
 export { emptySchema, printType } from './base/schema.js';
 export { languageNames } from './base/text/language-name.js';
+export { printSearch } from './base/text/search-options.js';
 export type {
   ElementKind,
   ElementType,

@@ -54,6 +54,10 @@ export function defaultAt(defaultValue: Default, type: PropertyType, now: Instan
   return type.kind === 'scalar' && type.name === 'I64' ? now.seconds : now;
 }
 
+/** Returns true for the types that keyword search reads: String and [String]. */
+export const isText = (type: PropertyType): boolean =>
+  type.kind === 'list' ? type.of.kind === 'scalar' && isText(type.of) : type.name === 'String';
+
 export interface Property {
   name: string;
   type: PropertyType;

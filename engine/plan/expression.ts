@@ -236,6 +236,8 @@ export type Source =
       access?: Access;
       shared?: number;
       scoreMin?: Expression;
+      /** `any`, `all`, `phrase` or `query`; `any` by default. */ mode?: Expression;
+      /** Whether the last word may be the beginning of a word. */ prefix?: Expression;
     } & ByParent)
   /** Sessions, blank search: searches every vector type of the query's dimension and merges the hits. */
   | { kind: 'searchAnyVector'; vector: Expression; k: Expression; scoreMin?: Expression }

@@ -313,11 +313,19 @@ function options(printer: Printer, search: Search): string {
   const lowest = scoreMin === undefined ? '' : ` from score ${of(scoreMin)}`;
   const width =
     search.kind === 'searchText' || search.ef === undefined ? '' : ` ef ${of(search.ef)}`;
-  return ` k ${of(k)}${lowest}${width}${printBy(printer, search)}${filter(printer, search)}`;
+  const words = search.kind === 'searchText' ? wordOptions(search, of) : '';
+  return ` k ${of(k)}${lowest}${width}${words}${printBy(printer, search)}${filter(printer, search)}`;
 }
 
 function printBy(printer: Printer, { by }: Extract<Source, { by?: unknown }>): string {
   return by === undefined ? '' : ` by $${by.slot}: ${inline(printer, by.value)}`;
+}
+
+function wordOptions(
+  { mode, prefix }: Extract<Search, { kind: 'searchText' }>,
+  of: (value: Expression) => string,
+): string {
+  return `${mode ? ` mode ${of(mode)}` : ''}${prefix ? ` prefix ${of(prefix)}` : ''}`;
 }
 
 function filter(printer: Printer, search: Search): string {

@@ -336,8 +336,12 @@ class Division {
       scoreMin: this.#alone(source.scoreMin, 'its lowest score'),
     };
     const options = { ...prefiltered, ...lowest, k };
-    if (source.kind === 'searchText')
-      return { ...source, ...options, text: this.#alone(source.text, 'its text') };
+    if (source.kind === 'searchText') {
+      const mode = source.mode && { mode: this.#alone(source.mode, 'its mode') };
+      const prefix = source.prefix && { prefix: this.#alone(source.prefix, 'its prefix') };
+      const text = this.#alone(source.text, 'its text');
+      return { ...source, ...options, ...mode, ...prefix, text };
+    }
     const width = source.ef && { ef: this.#alone(source.ef, 'its width') };
     const vector = this.#alone(source.vector, 'its vector');
     return { ...source, ...options, ...width, vector };

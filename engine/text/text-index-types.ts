@@ -2,9 +2,9 @@
 // transaction of their element.
 import type { SearchOptions } from '../base/text/search-options.js';
 import type { DocumentText } from '../base/text/document-text.js';
+import type { SearchMode } from '../base/text/search-mode.js';
 import type { DerivedStore } from '../storage/table/deferred-work.js';
 import type { ReadView, WriteView } from '../storage/table/view-types.js';
-import type { SearchMode } from './query/query-types.js';
 
 export interface TextHit {
   id: number;
@@ -46,7 +46,7 @@ export interface TextIndex {
   ): TextHit[];
 }
 
-/** How a search reads its query. */
+/** How a search reads its text. */
 export interface SearchRequest {
   /** `any` by default. */
   mode?: SearchMode;

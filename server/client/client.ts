@@ -116,7 +116,13 @@ export interface Session<N = string, E = string, V = string>
   aggregateBy: Step<Grouping>;
   searchVector: Step<{ vector: ArrayLike<number>; k: number; min_score?: number }>;
   searchVectorText: Step<{ query: string; label: V; k?: number }>;
-  searchKeyword: Step<{ query: string; label: N | V; limit: number }>;
+  searchKeyword: Step<{
+    query: string;
+    label: N | V;
+    limit: number;
+    mode?: 'any' | 'all' | 'phrase' | 'query';
+    prefix?: boolean;
+  }>;
   /** Any tool by its name in the protocol. */
   tool<T = unknown>(name: string, data?: object): Promise<T>;
   collect<T = unknown>(range?: { start?: number; end?: number }, keep?: boolean): Promise<T[]>;

@@ -23,6 +23,13 @@ const text = (description?: string): Property => ({
 const hits: Property = { type: 'integer', minimum: 1, description: 'How many hits.' };
 const minScore: Property = { type: 'number', description: 'Hits below it are left out.' };
 const flag = (description: string): Property => ({ type: 'boolean', description });
+const mode: Property = {
+  type: 'string',
+  enum: ['any', 'all', 'phrase', 'query'],
+  description:
+    'any of the words, all of them, a phrase, or a query with phrases in quotation marks, +must and -not.',
+};
+const prefix = flag('Whether the last word may be the beginning of a word.');
 const texts: Property = { type: 'array', items: { type: 'string' } };
 const namesMax = 200;
 
@@ -114,7 +121,7 @@ function searches(schema: Schema): [string, ToolForm][] {
     ],
     [
       'search_keyword',
-      searching('Ranks by the words of a text.', { label, limit: hits }, [
+      searching('Ranks by the words of a text.', { label, limit: hits, mode, prefix }, [
         'query',
         'label',
         'limit',

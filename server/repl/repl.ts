@@ -8,6 +8,7 @@ import {
   complete,
   fail,
   type Limits,
+  printSearch,
   printType,
   type Program,
   type Property,
@@ -236,7 +237,8 @@ const indexWords = { none: '', index: 'INDEX ', unique: 'UNIQUE INDEX ' } as con
 
 function fieldsText(properties: readonly Property[]): string {
   const fields = properties.map(
-    ({ name, type, index }) => `${indexWords[index]}${name}: ${printType(type)}`,
+    ({ name, type, index, search }) =>
+      `${indexWords[index]}${search ? `${printSearch(search)} ` : ''}${name}: ${printType(type)}`,
   );
   return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`;
 }

@@ -194,6 +194,16 @@ const alone: [code: string, source: string][] = [
 MIGRATION «schema::1 => schema::3 {} MIGRATION schema::2 => schema::3 {}`,
   ],
   ['E109', 'N::X { name: String, «Name: String }'],
+  ['E733', 'N::X { «SEARCH n: I64 }'],
+  ['E733', 'N::X { SEARCH «SEARCH n: String }'],
+  ['E733', 'N::X { INDEX «INDEX n: String }'],
+  ['E733', 'N::A {} E::X { From: A, To: A, Properties: { «SEARCH t: String } }'],
+  ['E744', 'N::X { SEARCH(«wait: 3) t: String }'],
+  ['E744', 'N::X { SEARCH(weight: 2, «weight: 3) t: String }'],
+  ['E744', 'N::X { SEARCH(weight: «0) t: String }'],
+  ['E744', 'N::X { SEARCH(language: «"klingon") t: String }'],
+  ['E744', 'N::X { SEARCH(prefix: «1) t: String }'],
+  ['E745', 'N::X { SEARCH t: String } QUERY q() => RETURN SearchBM25<X>("a", 5, prefix: «true)'],
   [
     'E201',
     'schema::1 { N::Tool {} } schema::2 {} MIGRATION schema::1 => schema::2 { N::«Tol => _:: {} }',
@@ -268,7 +278,7 @@ test('every code of the catalogue has a case', () => {
     E203 E204 E205 E206 E207 E209 E210 E301 E302 E303 E304 E305 E306 E401 E501 E601
     E602 E603 E604 E611 E612 E621 E622 E623 E624 E625 E626 E627 E628 E631 E633 E641
     E643 E644 E645 E646 E651 E652 E653 E654 E656 E657 E658 E659 E660 E701 E702 E703
-    E704 E705 E706 E707 E708 E710 E711 E712 E714 E717
+    E704 E705 E706 E707 E708 E710 E711 E712 E714 E717 E733 E744 E745
     W101 W102 W103 W104 W105 W106 W107 W108 W109 W110 W111 W112 W113 W114 W115 W116 W117 W118
     W121 W122`;
   const covered = new Set([...inQueries, ...alone].map(([code]) => code));

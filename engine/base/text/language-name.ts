@@ -21,3 +21,6 @@ export const languageNames = [
 
 /** `none`: neither stop words nor stems. */
 export type LanguageName = (typeof languageNames)[number];
+
+export const isLanguageName = (name: string): name is LanguageName =>
+  (languageNames as readonly string[]).includes(name);

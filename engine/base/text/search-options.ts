@@ -10,3 +10,13 @@ export interface SearchOptions {
   /** Whether the index also keeps words as they are written, so that beginnings of words find them. */
   prefix?: true;
 }
+
+/** Returns the mark as a source writes it. */
+export function printSearch({ weight, language, prefix }: SearchOptions): string {
+  const options = [
+    ...(weight === 1 ? [] : [`weight: ${weight}`]),
+    ...(language === undefined ? [] : [`language: "${language}"`]),
+    ...(prefix === undefined ? [] : ['prefix: true']),
+  ];
+  return options.length === 0 ? 'SEARCH' : `SEARCH(${options.join(', ')})`;
+}

@@ -204,6 +204,8 @@ function buildSearch(builder: Builder, source: SearchSource): Flow {
         allowed: source.shared === undefined ? undefined : buildAllowed(builder, source),
         scoreMin: optional(builder, source.scoreMin),
         by: source.by && { slot: source.by.slot, value: builder.value(source.by.value) },
+        mode: optional(builder, source.mode),
+        prefix: optional(builder, source.prefix),
       });
     }
     default:

@@ -87,8 +87,8 @@ function objectType(context: Context, fields: readonly Field[]): ParameterType {
       continue;
     }
     seen.add(text);
-    if (field.index !== 'none' || field.default !== undefined) {
-      const message = '`INDEX`, `UNIQUE` and `DEFAULT` mean nothing in a parameter.';
+    if (field.index !== 'none' || field.search !== undefined || field.default !== undefined) {
+      const message = '`INDEX`, `UNIQUE`, `SEARCH` and `DEFAULT` mean nothing in a parameter.';
       context.report('W111', span, message, 'Remove them.');
     }
     const type = parameterType(context, field.type);

@@ -15,6 +15,7 @@ import type { Field, TypeDeclaration, TypeNode } from '../syntax/ast-schema.js';
 import { foreignType } from '../syntax/dialect-hints.js';
 import { literalAs } from '../type/load-conversion.js';
 import type { Report } from '../syntax/diagnostic.js';
+import { checkSearch } from './search-checker.js';
 import { didYouMean } from '../../base/did-you-mean.js';
 
 /** A declaration with the report function of its file. */
@@ -199,6 +200,8 @@ function buildProperties(
       continue;
     }
     const property: Property = { name: text, type, index: field.index };
+    const search = field.search && checkSearch(field.search, kind, type, report);
+    if (search !== undefined) property.search = search;
     const value = checkPropertyDefault(field, type, report, compat);
     if (value !== undefined) property.default = value;
     properties.push(property);

@@ -4,7 +4,7 @@ import type { Expression, Source } from '../../plan/expression.js';
 import { typeArgument } from '../argument/call-argument.js';
 import { parentArgument } from '../argument/parent-argument.js';
 import { searchArguments } from '../argument/named-argument.js';
-import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
+import type { Argument, Call, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import { readAs, warnConstant } from './step-compare.js';
 import { isJson } from '../type/type-relation.js';
@@ -21,6 +21,7 @@ import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { sourceExpr } from '../type/stream.js';
 import { didYouMean } from '../../base/did-you-mean.js';
+import { isSearchMode, searchModes } from '../../base/text/search-mode.js';
 import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { typeOfParameter } from '../type/parameter-type.js';
@@ -129,7 +130,10 @@ export function checkVectorSearch(context: Context, call: Call, scope: Scope): T
   return sourceExpr(source, items, 'many');
 }
 
-/** Checks `SearchBM25<T>(text, k, min_score: s)`, where T is a node type, otherwise a vector type. */
+/**
+ * Checks `SearchBM25<T>(text, k, mode: m, prefix: b, min_score: s)`, where T is a node type, otherwise a
+ * vector type.
+ */
 export function checkTextSearch(context: Context, call: Call, scope: Scope): TypedExpr {
   const name = call.types?.[0];
   const isVector =
@@ -141,21 +145,64 @@ export function checkTextSearch(context: Context, call: Call, scope: Scope): Typ
   const { positional, named } = searchArguments(
     context,
     call,
-    ['min_score', 'by'],
+    ['mode', 'prefix', 'min_score', 'by'],
     'SearchBM25<Type>(text, k)',
   );
   const [written, count] = positional ?? [];
   const k = count && resultCount(context, count, scope);
   const text = written && textArgument(context, written, scope);
-  const options = scoreArgument(context, named, scope);
+  const lowest = scoreArgument(context, named, scope);
+  const mode = modeArgument(context, named, scope);
   if (type === undefined) return unknownExpr();
   const ref: TypeRef = { kind, name: type.text };
   const { items, by } = parentArgument(context, named, elements([ref], 'text'), scope);
+  const options = { ...lowest, ...mode, ...prefixArgument(context, ref, named, scope) };
   if (text === undefined || k === undefined) {
     return sourceExpr({ kind: 'scan', types: [ref] }, items, 'many');
   }
   const source: Source = { kind: 'searchText', type: ref, text, k, ...options, ...by };
   return sourceExpr(source, items, 'many');
+}
+
+function modeArgument(
+  context: Context,
+  named: ReadonlyMap<string, Argument>,
+  scope: Scope,
+): { mode?: Expression } {
+  const arg = named.get('mode');
+  if (arg === undefined) return {};
+  const typed = single(bare(context, context.check(arg.value, scope)), scope.miss, '`mode`');
+  const { literal } = typed;
+  if (literal?.kind === 'string' && !isSearchMode(literal.value)) {
+    const hint = `There are ${searchModes.map((mode) => `"${mode}"`).join(', ')}.`;
+    context.report('E206', arg.value.span, `"${literal.value}" is no mode.`, hint);
+  } else if (!isBasic(wholeType(typed), 'String') && !isBasic(wholeType(typed), 'Null')) {
+    const type = printItemType(wholeType(typed));
+    context.report('E205', arg.value.span, `A mode is a String, not ${type}.`);
+  }
+  return { mode: typed.expression };
+}
+
+function prefixArgument(
+  context: Context,
+  ref: TypeRef,
+  named: ReadonlyMap<string, Argument>,
+  scope: Scope,
+): { prefix?: Expression } {
+  const arg = named.get('prefix');
+  if (arg === undefined) return {};
+  const typed = single(bare(context, context.check(arg.value, scope)), scope.miss, '`prefix`');
+  const type = wholeType(typed);
+  const properties = context.schema.find(ref.kind, ref.name)?.properties ?? [];
+  if (!isBasic(type, 'Boolean') && !isBasic(type, 'Null')) {
+    const message = `\`prefix\` is a Boolean, not ${printItemType(type)}.`;
+    context.report('E205', arg.value.span, message);
+  } else if (!properties.some(({ search }) => search?.prefix === true)) {
+    const message = `\`${ref.name}\` keeps no beginnings of words.`;
+    const hint = 'Write `SEARCH(prefix: true)` in front of a property of the type.';
+    context.report('E745', arg.value.span, message, hint);
+  }
+  return { prefix: typed.expression };
 }
 
 function textArgument(

@@ -9,8 +9,15 @@ export type TypeNode =
   | { kind: 'list'; of: TypeNode; span: Span }
   | { kind: 'object'; fields: Field[]; span: Span };
 
+/** `SEARCH`, or `SEARCH(weight: 3)`. */
+export interface SearchMark {
+  span: Span;
+  options: { name: Name; value: Literal | Faulty }[];
+}
+
 export interface Field {
   name: Name;
+  search?: SearchMark;
   index: 'none' | 'index' | 'unique';
   optional: boolean;
   type: TypeNode;

@@ -1,7 +1,7 @@
 // Parses properties and parameters: bodies of fields, and the types after their names. Syntax of other
 // languages is reported and then read as intended, so that no further errors follow.
 import type { Name } from './ast-literal.js';
-import type { Field, TypeNode } from './ast-schema.js';
+import type { Field, SearchMark, TypeNode } from './ast-schema.js';
 import { findClose, expectClose } from './bracket.js';
 import { accept, type Cursor, isName, isSymbol, next, peek, spanFrom } from './cursor.js';
 import { expect, expectName, skipUnexpected, unexpected } from './expect.js';
@@ -43,18 +43,20 @@ export function goesOn(cursor: Cursor, recover?: () => void): boolean {
   return accept(cursor, ',');
 }
 
-/** Returns true for `name:`, `name?:`, `INDEX name:`: the next field or part. */
+/** Returns true for `name:`, `name?:`, `INDEX name:`, `SEARCH(…)`: the next field or part. */
 function isPart(cursor: Cursor): boolean {
   const isNamed = (ahead: number): boolean =>
     isName(cursor, undefined, ahead) &&
     (isSymbol(cursor, ':', ahead + 1) || isSymbol(cursor, '?', ahead + 1));
-  return isNamed(0) || isNamed(1) || isNamed(2);
+  return isNamed(0) || isNamed(1) || isNamed(2) || isMark(cursor, 'SEARCH');
 }
 
 /** Returns the hint for a word that other languages write after a type. */
 function afterType(cursor: Cursor): string | undefined {
   const { text } = peek(cursor);
   if (/^(unique|primary|key)$/i.test(text)) return 'Write `UNIQUE INDEX` in front of the property.';
+  if (/^(search|searchable|fulltext)$/i.test(text))
+    return 'Write `SEARCH` in front of the property.';
   if (/^index(ed)?$/i.test(text)) return 'Write `INDEX` in front of the property.';
   if (/^(not|null|nullable|required|optional|!)$/i.test(text)) return unsetHint;
   if (text === '=' || /^default$/i.test(text)) return 'Write `DEFAULT value` behind the type.';
@@ -72,21 +74,11 @@ function skipField(cursor: Cursor, open: number): void {
 }
 
 function parseField(cursor: Cursor): Field {
-  let index: Field['index'] = 'none';
-  if (isName(cursor, 'UNIQUE') && isName(cursor, undefined, 1)) {
-    next(cursor);
-    if (!isName(cursor, 'INDEX')) unexpected(cursor, '`INDEX`', 'Write `UNIQUE INDEX`.');
-    next(cursor);
-    index = 'unique';
-  } else if (isName(cursor, 'INDEX') && isName(cursor, undefined, 1)) {
-    next(cursor);
-    index = 'index';
-    if (isName(cursor, 'UNIQUE') && isName(cursor, undefined, 1))
-      unexpected(cursor, 'A property name', 'Write `UNIQUE INDEX`.');
-  }
+  const { index, search } = parseMarks(cursor);
   const name = expectName(cursor, 'A property name');
   const field = parseTyped(cursor, name);
   field.index = index;
+  if (search !== undefined) field.search = search;
   // The lexer has reported a default with a symbol of another language.
   if (peek(cursor).isUnexpected === true && peek(cursor).text === '=') {
     next(cursor);
@@ -98,6 +90,52 @@ function parseField(cursor: Cursor): Field {
     if (isSymbol(cursor, '(')) unexpected(cursor, '`,` or `}`', 'Write it without parentheses.');
   }
   return field;
+}
+
+/** A word is a mark if a name or another mark follows; otherwise it names the property. */
+const isMark = (cursor: Cursor, word: string): boolean =>
+  isName(cursor, word) &&
+  (isName(cursor, undefined, 1) || (word === 'SEARCH' && isSymbol(cursor, '(', 1)));
+
+/** Parses `UNIQUE INDEX`, `INDEX` and `SEARCH`, in any order, each once. */
+function parseMarks(cursor: Cursor): Pick<Field, 'index' | 'search'> {
+  const marks: Pick<Field, 'index' | 'search'> = { index: 'none' };
+  for (;;) {
+    const { start, text } = peek(cursor);
+    const isTwice = text === 'SEARCH' ? marks.search !== undefined : marks.index !== 'none';
+    if (isMark(cursor, 'UNIQUE')) {
+      next(cursor);
+      if (!isName(cursor, 'INDEX')) unexpected(cursor, '`INDEX`', 'Write `UNIQUE INDEX`.');
+      next(cursor);
+      marks.index = 'unique';
+    } else if (isMark(cursor, 'INDEX')) {
+      next(cursor);
+      marks.index = 'index';
+      if (isMark(cursor, 'UNIQUE')) unexpected(cursor, 'A property name', 'Write `UNIQUE INDEX`.');
+    } else if (isMark(cursor, 'SEARCH')) {
+      next(cursor);
+      const options = accept(cursor, '(') ? parseOptions(cursor) : [];
+      marks.search = { span: spanFrom(cursor, start), options };
+    } else return marks;
+    if (isTwice) {
+      const span = spanFrom(cursor, start);
+      cursor.report('E733', span, `\`${text}\` stands here twice.`, 'Remove one.');
+    }
+  }
+}
+
+/** Parses `weight: 3, language: "german")` behind the parenthesis. */
+function parseOptions(cursor: Cursor): SearchMark['options'] {
+  const opener = cursor.index - 1;
+  const options: SearchMark['options'] = [];
+  while (!isSymbol(cursor, ')')) {
+    const name = expectName(cursor, 'An option of `SEARCH`');
+    expect(cursor, ':', 'Write `SEARCH(weight: 3)`.');
+    options.push({ name, value: parseLiteral(cursor, 'A literal') });
+    if (!accept(cursor, ',')) break;
+  }
+  expectClose(cursor, opener, ')');
+  return options;
 }
 
 /** Parses `[?] : Type [= value]` after a name: a field without modifiers, or a parameter. */

@@ -1,5 +1,6 @@
 // The three searches: their hits become the traversal, and all of them are returned.
-import { fail } from '../../base/errors.js';
+import { excerpt, fail } from '../../base/errors.js';
+import { isSearchMode, searchModes } from '../../base/text/search-mode.js';
 import type { Limits } from '../../base/limits.js';
 import { decodeVector } from '../../json/decode.js';
 import { type Decoding, throwErrors } from '../../json/validation-error.js';
@@ -7,10 +8,10 @@ import type { TypeRef } from '../../base/schema.js';
 import type { CostClass, Output } from '../../plan/plan.js';
 import type { Expression, Source, Step } from '../../plan/expression.js';
 import { type Arguments, optional, required } from '../argument/tool-argument.js';
-import { readCount, readNumber, requiredText } from '../argument/argument-value.js';
+import { flag, readCount, readNumber, readText, requiredText } from '../argument/argument-value.js';
 import { lengthOf } from '../session.js';
 import { estimateCost, itemsSource, literal, pipeline, sessionPlan } from '../session-plan.js';
-import { unknownType } from '../argument/vocabulary.js';
+import { type Vocabulary, unknownType } from '../argument/vocabulary.js';
 import { includeData, type Tool } from '../tool-context.js';
 
 /** The only argument of vector search plans. */
@@ -63,9 +64,35 @@ export const searchKeyword: Tool = (args, _, { vocabulary, limits, textEnabled }
   const k = literal(requiredCount(args, 'limit', limits));
   checkBytes(text, textPath, limits);
   const type: TypeRef = { kind: nodes.has(name) ? 'node' : 'vector', name };
-  const source: Source = { kind: 'searchText', type, text: literal(text), k };
+  const options = readWordOptions(args, type, vocabulary);
+  const source: Source = { kind: 'searchText', type, text: literal(text), k, ...options };
   return { kind: 'run', plan: searchPlan(args, source, [], 'B'), args: [], after: 'replace' };
 };
+
+/** Reads `mode` and `prefix`, which may be absent. */
+function readWordOptions(
+  args: Arguments,
+  type: TypeRef,
+  { nodes, vectors }: Vocabulary,
+): { mode?: Expression; prefix?: Expression } {
+  const modeView = optional(args, 'mode');
+  const mode = modeView && readText(modeView, 'mode');
+  if (mode !== undefined && !isSearchMode(mode)) {
+    const allowed = searchModes.join(', ');
+    fail('PARAM_VALUE', { param: 'mode', allowed, got: excerpt(mode) }, { path: modeView!.path });
+  }
+  const prefix = flag(args, 'prefix', false);
+  const declared = (type.kind === 'node' ? nodes : vectors).get(type.name)?.properties ?? [];
+  if (prefix && !declared.some(({ search }) => search?.prefix === true)) {
+    const allowed = `false for ${type.name}, which keeps no beginnings of words`;
+    const hint = 'Write `SEARCH(prefix: true)` in front of a property of the type.';
+    fail('PARAM_VALUE', { param: 'prefix', allowed, got: 'true' }, { hint });
+  }
+  return {
+    ...(mode === undefined ? {} : { mode: literal(mode) }),
+    ...(prefix ? { prefix: { kind: 'literal', value: true } as const } : {}),
+  };
+}
 
 function searchPlan(args: Arguments, source: Source, steps: Step[], cost: CostClass) {
   const value = pipeline(source, steps);

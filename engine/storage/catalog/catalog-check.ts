@@ -5,6 +5,7 @@ import { ByteWriter } from '../../base/bytes.js';
 import { integerFits } from '../../base/integer.js';
 import { Json } from '../../base/text/json.js';
 import type { ScalarName } from '../../base/schema.js';
+import { isLanguageName } from '../../base/text/language-name.js';
 import { Instant, type Scalar, Uuid } from '../../base/value.js';
 import { printScalar, readFragment } from '../record/fragment.js';
 import { type CatalogField, type CatalogLabel, unhidden } from './catalog-record.js';
@@ -140,7 +141,7 @@ interface FieldContext {
   isDeclared: boolean;
 }
 
-const fieldParts = ['name', 'type', 'slot', 'index', 'indexId', 'isDeclared', 'default'];
+const fieldParts = 'name type slot index indexId isDeclared default search'.split(' ');
 
 function checkField(
   value: unknown,
@@ -159,8 +160,18 @@ function checkField(
     indexIds.note(indexId, `${path}.indexId`);
   }
   flag(field.isDeclared, `${path}.isDeclared`);
+  if (field.search !== undefined) checkSearch(field.search, `${path}.search`);
   const isShown = field.isDeclared === true && isDeclared;
   need(indexId === 0 || isShown, `${path}.index`, 'index of a hidden property');
+}
+
+function checkSearch(value: unknown, path: string): void {
+  const search = table(value, path, ['weight', 'language', 'prefix']);
+  integer(search.weight, `${path}.weight`, 1, 100);
+  const { language, prefix } = search;
+  const isKnown = typeof language === 'string' && isLanguageName(language);
+  need(language === undefined || isKnown, `${path}.language`, 'language of keyword search');
+  need(prefix === undefined || prefix === true, `${path}.prefix`, 'option of a property');
 }
 
 function checkType(value: unknown, path: string, depth: number): void {

@@ -5,6 +5,7 @@
 // Invariant: a label id, slot or index id is never reused for anything else.
 import { createHash } from 'node:crypto';
 import type { ElementKind, Property, PropertyType } from '../../base/schema.js';
+import type { SearchOptions } from '../../base/text/search-options.js';
 import type { Table } from '../table/env.js';
 import { metaKey } from '../table/meta.js';
 
@@ -18,6 +19,7 @@ export interface CatalogField {
   isDeclared: boolean;
   /** `now`, or a literal as JSON text. */
   default?: { kind: 'now' } | { kind: 'literal'; text: string };
+  search?: SearchOptions;
 }
 
 export interface CatalogLabel {

@@ -6,7 +6,7 @@ import type { Default, ElementType, TypeRef } from '../../base/schema.js';
 import type { Scalar } from '../../base/value.js';
 import type { CatalogField, CatalogLabel, StoredCatalog } from './catalog-record.js';
 import { printScalar, readFragment } from '../record/fragment.js';
-import type { Catalog, Direction, Label } from '../table/view-types.js';
+import type { Catalog, Direction, Label, StoredProperty } from '../table/view-types.js';
 
 /** Returns the stored form of a default. */
 export function packDefault(value: Default | undefined): CatalogField['default'] {
@@ -71,7 +71,10 @@ function labelOf(stored: CatalogLabel, refOf: (id: number) => TypeRef): Label {
     .map((field) => {
       const { slot, indexId, index, type } = field;
       const value = unpackDefault(field);
-      return { name: field.name, type, index, slot, indexId, ...(value && { default: value }) };
+      const property: StoredProperty = { name: field.name, type, index, slot, indexId };
+      if (value !== undefined) property.default = value;
+      if (field.search !== undefined) property.search = field.search;
+      return property;
     });
   if (kind !== 'edge') return { id, kind, name, type: { kind, name, properties }, properties };
   assert(from !== undefined && to !== undefined, 'an edge type has ends');

@@ -1,6 +1,7 @@
-// The keyword document of an element: its String and [String] values in the order of their slots. No edit of
-// a declaration changes this order, so a truncated document stays the same.
-import type { PropertyType } from '../../base/schema.js';
+// The keyword document of an element: the texts of its searched properties in the order of their slots. No
+// edit of a declaration changes this order, so a truncated document stays the same.
+import { isText } from '../../base/schema.js';
+import type { SearchOptions } from '../../base/text/search-options.js';
 import type { DocumentText } from '../../base/text/document-text.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { decodeProperty } from './record.js';
@@ -12,16 +13,18 @@ export interface DocumentIndex {
   remove(view: WriteView, label: number, id: number, texts: readonly DocumentText[]): void;
 }
 
-const isText = (type: PropertyType): boolean =>
-  type.kind === 'list' ? type.of.kind === 'scalar' && isText(type.of) : type.name === 'String';
-
 const known = new WeakMap<Label, readonly StoredProperty[]>();
 
-/** Returns the declared properties that form the document; edges have none. */
+/**
+ * Returns the properties that form the document: those that bear `SEARCH`, or all texts if none does.
+ * Edges have none.
+ */
 export function textProperties(label: Label): readonly StoredProperty[] {
   let list = known.get(label);
   if (list === undefined) {
-    const texts = label.properties.filter(({ type }) => label.kind !== 'edge' && isText(type));
+    const all = label.properties.filter(({ type }) => label.kind !== 'edge' && isText(type));
+    const marked = all.filter(({ search }) => search !== undefined);
+    const texts = marked.length > 0 ? marked : all;
     known.set(label, (list = texts.sort((a, b) => a.slot - b.slot)));
   }
   return list;
@@ -40,8 +43,24 @@ export function collectTexts(
   const texts: DocumentText[] = [];
   for (const property of textProperties(label)) {
     const value = readValue(property);
-    if (typeof value === 'string') texts.push(value);
-    else if (Array.isArray(value)) texts.push(...value.filter((item) => item !== null));
+    addTexts(texts, property, value);
   }
   return texts;
 }
+
+/** Adds the value of a property to the texts of a document. */
+export function addTexts(
+  texts: DocumentText[],
+  { search }: StoredProperty,
+  value: Scalar | ScalarList | undefined,
+): void {
+  const list = typeof value === 'string' ? [value] : Array.isArray(value) ? value : [];
+  for (const item of list) {
+    if (typeof item !== 'string') continue;
+    texts.push(search === undefined ? item : { text: item, search });
+  }
+}
+
+/** Returns the options of the properties that bear `SEARCH`; none if all texts are searched. */
+export const searchMarks = (label: Label): readonly SearchOptions[] =>
+  textProperties(label).flatMap(({ search }) => search ?? []);

@@ -98,15 +98,16 @@ function linesOf(
   declarations: Declarations,
 ): string[] {
   const lines: string[] = [];
+  const count = (label: number): number => readTotal(meta, label).count;
   let catalog = stored;
   for (const migration of steps) {
-    lines.push(...migrationLines(catalog, migration, (label) => readTotal(meta, label).count));
+    lines.push(...migrationLines(catalog, migration, count));
     const { moves, change } = planMigration(catalog, migration, targetOf(migration, declarations));
     const mapped = new Set(moves.flatMap(({ from, to }) => [from, to]));
-    lines.push(...changeLines(catalog, change.catalog, mapped));
+    lines.push(...changeLines(catalog, change, count, mapped));
     catalog = change.catalog;
   }
-  return [...lines, ...changeLines(catalog, compareSchema(catalog, declarations.schema).catalog)];
+  return [...lines, ...changeLines(catalog, compareSchema(catalog, declarations.schema), count)];
 }
 
 /** Applies the declarations. Returns the new catalog. Fails SCHEMA_INCOMPATIBLE. */

@@ -29,6 +29,7 @@ function isFieldUnchanged(former: CatalogField, { fields }: CatalogLabel): boole
     now?.isDeclared === true &&
     now.name === former.name &&
     printType(now.type) === printType(former.type) &&
+    JSON.stringify(now.search) === JSON.stringify(former.search) &&
     (former.indexId === 0 || now.indexId === former.indexId)
   );
 }

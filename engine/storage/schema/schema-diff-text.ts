@@ -1,8 +1,10 @@
 // Prints a change of the schema, one line per change, for `trellis check`.
 import { ByteWriter } from '../../base/bytes.js';
 import { printType } from '../../base/schema.js';
+import { printSearch } from '../../base/text/search-options.js';
 import type { CatalogField, CatalogLabel, StoredCatalog } from '../catalog/catalog-record.js';
 import { printScalar } from '../record/fragment.js';
+import type { SchemaChange } from './schema-diff.js';
 import type { FieldRule, Migration } from '../../base/migration-rule.js';
 
 const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
@@ -14,7 +16,8 @@ const nameOf = ({ kind, name }: Pick<CatalogLabel, 'kind' | 'name'>) => `${lette
  */
 export function changeLines(
   stored: StoredCatalog,
-  next: StoredCatalog,
+  { catalog: next, texts }: Pick<SchemaChange, 'catalog' | 'texts'>,
+  count: (label: number) => number,
   except: ReadonlySet<number> = new Set(),
 ): string[] {
   const former = new Map(stored.labels.map((label) => [label.id, label]));
@@ -26,7 +29,10 @@ export function changeLines(
     if (!label.isDeclared) return old.isDeclared ? [`${name} is hidden; its data stay stored`] : [];
     const back = old.isDeclared ? [] : [`${name} returns with its data`];
     const unique = label.unique && !old.unique ? [`${name} becomes UNIQUE`] : [];
-    return [...back, ...unique, ...fieldLines(name, old, label)];
+    const rebuilt = texts.includes(label.id)
+      ? [`${name}: its keyword index is rebuilt, ${count(label.id)} stored`]
+      : [];
+    return [...back, ...unique, ...fieldLines(name, old, label), ...rebuilt];
   });
 }
 
@@ -35,15 +41,26 @@ function fieldLines(type: string, old: CatalogLabel, label: CatalogLabel): strin
   return label.fields.flatMap((field): string[] => {
     const before = former.get(field.name);
     const name = `${type}.${field.name}`;
-    if (before === undefined) return [`${name}: ${printType(field.type)} is new`];
+    const search = searchLines(name, before, field);
+    if (before === undefined) return [`${name}: ${printType(field.type)} is new`, ...search];
     if (!field.isDeclared) {
       return before.isDeclared ? [`${name} is hidden; its values stay stored`] : [];
     }
     const [from, to] = [printType(before.type), printType(field.type)];
     if (from !== to) return [`${name} changes from ${from} to ${to}`];
     const back = before.isDeclared ? [] : [`${name} returns with its values`];
-    return [...back, ...indexLines(name, before, field)];
+    return [...back, ...indexLines(name, before, field), ...search];
   });
+}
+
+function searchLines(
+  name: string,
+  before: CatalogField | undefined,
+  { search }: CatalogField,
+): string[] {
+  if (JSON.stringify(before?.search) === JSON.stringify(search)) return [];
+  if (search === undefined) return [`${name} loses SEARCH`];
+  return [`${name} gets ${printSearch(search)}`];
 }
 
 function indexLines(name: string, before: CatalogField, { index }: CatalogField): string[] {

@@ -9,6 +9,7 @@ import {
   type Property,
   type Schema,
   type TypeRef,
+  isText,
   printType,
 } from '../../base/schema.js';
 import { fail } from '../../base/errors.js';
@@ -26,15 +27,27 @@ export interface SchemaChange {
   /** Indexes and edge labels that became unique while they have data. */
   uniqueIndexes: { label: number; indexId: number }[];
   uniqueEdges: number[];
-  /** Labels whose set of text properties changed, so that their keyword documents differ. */
+  /** Labels whose searched properties or their options changed, so that their keyword documents differ. */
   texts: number[];
 }
 
 const sameType = (a: Property['type'], b: Property['type']): boolean =>
   printType(a) === printType(b);
 
-const isText = ({ type }: { type: Property['type'] }): boolean =>
-  printType(type).includes('String');
+/** Returns the options of the searched properties by slot; `null` without `SEARCH`. */
+function searchedSlots({ kind, fields }: CatalogLabel): Map<number, string> {
+  const texts = fields.filter(({ type, isDeclared }) => isDeclared && isText(type));
+  const marked = texts.filter(({ search }) => search !== undefined);
+  const searched = kind === 'edge' ? [] : marked.length > 0 ? marked : texts;
+  return new Map(searched.map(({ slot, search = null }) => [slot, JSON.stringify(search)]));
+}
+
+/** Returns true if the documents of elements that exist differ. They have no value of a new property. */
+function changesDocuments(former: CatalogLabel, label: CatalogLabel): boolean {
+  const [old, now] = [searchedSlots(former), searchedSlots(label)];
+  for (const slot of now.keys()) if (slot >= former.slots) now.delete(slot);
+  return old.size !== now.size || [...now].some(([slot, search]) => old.get(slot) !== search);
+}
 
 /** Computes the change from `stored` to `schema`. Does not modify the stored catalog. */
 export function compareSchema(stored: StoredCatalog, schema: Schema): SchemaChange {
@@ -107,7 +120,10 @@ class Comparison {
     if (type.unique && !former.unique) this.#change.uniqueEdges.push(label.id);
   }
 
-  /** The MIGRATION to write if the end of an edge type has another name now; empty if its old type is still there. */
+  /**
+   * The MIGRATION to write if the end of an edge type has another name now; empty if its old type is
+   * still there.
+   */
   #renameHint(formerId: number | undefined, end: TypeRef): string[] {
     const old = this.stored.labels.find(({ id }) => id === formerId);
     const next = this.#change.catalog.labels.find((label) => keyOf(label) === keyOf(end));
@@ -136,23 +152,20 @@ class Comparison {
   }
 
   #fields(label: CatalogLabel, properties: readonly Property[], former?: CatalogLabel): void {
-    let textChanged = false;
     const retained = new Set<CatalogField>();
     for (const property of properties) {
       const old = former?.fields.find((field) => field.name === property.name);
       const same = old && sameType(old.type, property.type) ? old : undefined;
       if (old) retained.add(old);
       if (old && !same) this.#retype(label, old, property);
-      if (same && !same.isDeclared && isText(same)) textChanged = true;
       label.fields.push(this.#field(label, property, same));
     }
     for (const old of former?.fields ?? []) {
       if (retained.has(old)) continue;
-      if (old.isDeclared && isText(old)) textChanged = true;
       if (old.indexId !== 0) this.#change.drops.push(old.indexId);
       label.fields.push({ ...old, index: 'none', indexId: 0, isDeclared: false });
     }
-    if (textChanged) this.#change.texts.push(label.id);
+    if (former && changesDocuments(former, label)) this.#change.texts.push(label.id);
   }
 
   /** The old values are in another slot and can no longer be read, so there must be none. */
@@ -163,11 +176,12 @@ class Comparison {
   }
 
   #field(label: CatalogLabel, property: Property, same: CatalogField | undefined): CatalogField {
-    const { name, type, index } = property;
+    const { name, type, index, search } = property;
     const packed = packDefault(property.default);
     const slot = same?.slot ?? label.slots++;
     const field: CatalogField = { name, type, slot, index, indexId: 0, isDeclared: true };
     if (packed) field.default = packed;
+    if (search) field.search = search;
     const formerId = same?.indexId ?? 0;
     if (index === 'none') {
       if (formerId !== 0) this.#change.drops.push(formerId);

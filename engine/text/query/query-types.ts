@@ -1,12 +1,6 @@
 // The data of a query: its terms, the condition on a document, and phrases.
 import type { LanguageName } from '../../base/text/language-name.js';
 
-/**
- * `any`: documents with any of the words. `all`: with every word. `phrase`: with the words in this order, one
- * directly after the other. `query`: as people type queries (typed-query.ts).
- */
-export type SearchMode = 'any' | 'all' | 'phrase' | 'query';
-
 /** A term, or all terms that begin so. */
 export interface Form {
   term: string;

@@ -3,19 +3,12 @@
 //
 // Invariant: a query finds every document that contains its text, whatever the mode.
 import { analyzeWords } from '../analysis/analyzer.js';
+import type { SearchMode } from '../../base/text/search-mode.js';
 import { cutWords, segmentsOf } from '../analysis/cut.js';
 import { fold } from '../analysis/fold.js';
 import { foldCase, normalize } from '../analysis/normalize.js';
 import { type WordTerms, surfaceMark } from '../analysis/word.js';
-import type {
-  Condition,
-  Form,
-  Query,
-  QueryPart,
-  QueryTerm,
-  SearchMode,
-  SearchedTexts,
-} from './query-types.js';
+import type { Condition, Form, Query, QueryPart, QueryTerm, SearchedTexts } from './query-types.js';
 
 /** Returns the query that a text asks. `parts`: the parts of the text, in order. */
 export function buildQuery(

@@ -1,12 +1,12 @@
-// Reads from the sources what they declare for a property besides its type: unique, indexed, its default.
-// This is for display only; the compiler decides the meaning. Pure.
+// Reads from the sources what they declare for a property besides its type: unique, indexed, searched,
+// its default. This is for display only; the compiler decides the meaning. Pure.
 
 /** Marks such as `unique`, `index` and `= NOW`, by type and property. */
 export type Marks = ReadonlyMap<string, ReadonlyMap<string, string[]>>;
 
 const declarationForm = /\b[NEV]::(\w+)\s*\{/g;
 const propertyForm =
-  /((?:(?:UNIQUE|INDEX)\s+)*)(\w+)\s*\??\s*:\s*[^,{}"]*?(?:\bDEFAULT\s+("(?:[^"\\]|\\.)*"|[^\s,}]+))?\s*(?=[,}\n])/g;
+  /((?:(?:UNIQUE|INDEX|SEARCH(?:\s*\([^)]*\))?)\s+)*)(\w+)\s*\??\s*:\s*[^,{}"]*?(?:\bDEFAULT\s+("(?:[^"\\]|\\.)*"|[^\s,}]+))?\s*(?=[,}\n])/g;
 const textMax = 24;
 
 /** Blanks out comments. A `//` inside a string is no comment. */
@@ -33,6 +33,7 @@ export function marksIn(files: readonly { text: string }[]): Marks {
         const [, words = '', name = '', defaultValue] = property;
         const list = [
           ...(words.includes('UNIQUE') ? ['unique'] : words.includes('INDEX') ? ['index'] : []),
+          ...(words.match(/SEARCH(?:\s*\([^)]*\))?/) ?? []).map((mark) => mark.toLowerCase()),
           ...(defaultValue === undefined ? [] : [`= ${defaultValue.slice(0, textMax)}`]),
         ];
         if (list.length > 0) marks.set(name, list);

@@ -14,7 +14,7 @@ export interface Token {
 const wordForm =
   /(?<comment>\/\/[^\n]*)|(?<text>"(?:[^"\\\n]|\\.)*"?)|(?<number>\b\d+(?:\.\d+)?\b)|(?<word>#?\w+)|[^\w"/]+|\//g;
 const keywords = new Set(
-  'QUERY RETURN FOR IN DROP MIGRATION From To Properties INDEX UNIQUE DEFAULT NOW NONE true false'.split(
+  'QUERY RETURN FOR IN DROP MIGRATION From To Properties INDEX UNIQUE SEARCH DEFAULT NOW NONE true false'.split(
     ' ',
   ),
 );

@@ -52,9 +52,9 @@ class GraphPage {
     if (types.length === 0) return [];
     const lines = types.flatMap((type) => {
       const count = countOf(this.view, type.kind, type.name).toLocaleString('en');
-      const properties = type.properties.map(({ name, type: of, index }) => {
+      const properties = type.properties.map(({ name, type: of, index, search }) => {
         const mark = index === 'none' ? '' : index === 'unique' ? ' UNIQUE' : ' INDEX';
-        return `${name}: ${printType(of)}${mark}`;
+        return `${name}: ${printType(of)}${mark}${search === undefined ? '' : ' SEARCH'}`;
       });
       const own = properties.length === 0 ? '' : ` {${properties.join(', ')}}`;
       return [`- ${print(type)} (${count})${own}`, ...this.#examples(type)];

@@ -1,6 +1,7 @@
 // Converts the properties of one row into a record, its index prefixes and its keyword document. Strings,
 // booleans and short integers whose text equals the stored form are copied. Everything else is decoded and
 // printed.
+import type { DocumentText } from '../../../base/text/document-text.js';
 import type { LanguageName } from '../../../base/text/language-name.js';
 import { fail } from '../../../base/errors.js';
 import { integerFits } from '../../../base/integer.js';
@@ -11,6 +12,7 @@ import { decodeValue } from '../../../json/decode.js';
 import type { Decoding } from '../../../json/validation-error.js';
 import type { JsonView } from '../../../json/view.js';
 import { beginRecord } from '../../../storage/record/record-template.js';
+import { addTexts } from '../../../storage/record/text-document.js';
 import { printValue } from '../../../storage/record/fragment.js';
 import { valueSize } from '../../../storage/index/index-entry.js';
 import { prefixOf } from '../../../storage/index/index-key.js';
@@ -152,13 +154,9 @@ export class RecordReader {
     }
   }
 
-  #document({ texts }: TypeForm): void {
-    const list: string[] = [];
-    for (const index of texts) {
-      const value = this.#values[index];
-      if (typeof value === 'string') list.push(value);
-      else if (value !== undefined) list.push(...(value as readonly string[]));
-    }
+  #document({ label, texts }: TypeForm): void {
+    const list: DocumentText[] = [];
+    for (const index of texts) addTexts(list, label.properties[index]!, this.#values[index]);
     const { frequencies, length } = countTerms(list, {
       documentTerms: this.options.limits.document_terms,
       language: this.options.textLanguage,
