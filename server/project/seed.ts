@@ -95,13 +95,17 @@ function lineError(
   return `${line.query} has no parameter \`${excerpt(unknown)}\``;
 }
 
-/**
- * Runs the seed of a project if the database is empty. Returns the number of calls, 0 without a seed. Calls start in
- * the order of the lines and wait only for the values that they name, so that many share one commit. Fails
- * SOURCE_INVALID with the number of the line.
- */
+/** Runs the seed of a project if the database is empty. Returns the number of calls, and fails, as `runSeed`. */
 export async function playSeed(projectDir: string, database: Database): Promise<number> {
-  if (!isEmpty(database)) return 0;
+  return isEmpty(database) ? runSeed(projectDir, database) : 0;
+}
+
+/**
+ * Runs the seed of a project, whatever is stored. Returns the number of calls, 0 without a seed. Calls start in the
+ * order of the lines and wait only for the values that they name, so that many share one commit. Fails SOURCE_INVALID
+ * with the number of the line.
+ */
+export async function runSeed(projectDir: string, database: Database): Promise<number> {
   const text = readSeed(projectDir);
   if (text === undefined) return 0;
   const lines = text.split('\n');

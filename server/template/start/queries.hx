@@ -1,15 +1,15 @@
 // The queries of the project. Call each with POST /<name>; the parameters are the members of the JSON
-// body.
+// body. A query that adds can run again: what is there already is updated.
 
-// Adds a person.
+// Adds a person, or updates the one with this name.
 QUERY addPerson(name: String, born: I32) =>
-    person <- AddN<Person>({name: name, born: born})
+    person <- N<Person>({name: name})::UpsertN({name: name, born: born})
     RETURN person
 
-// Adds a book that a person wrote.
+// Adds a book that a person wrote, or updates the one with this title.
 QUERY addBook(author: String, title: String, year: I32) =>
-    book <- AddN<Book>({title: title, year: year})
-    AddE<Wrote>::From(N<Person>({name: author}))::To(book)
+    book <- N<Book>({title: title})::UpsertN({title: title, year: year})
+    UpsertE<Wrote>::From(N<Person>({name: author}))::To(book)
     RETURN book
 
 // All people, the oldest first, and how many books each wrote.

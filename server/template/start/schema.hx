@@ -11,4 +11,4 @@ N::Book {
     INDEX year: I32
 }
 
-E::Wrote { From: Person, To: Book, Properties: {} }
+E::Wrote UNIQUE { From: Person, To: Book, Properties: {} }
