@@ -112,6 +112,8 @@ export type { IndexInfo } from './database/vectors/index-list.js';
 export type { Recall } from './database/vectors/recall.js';
 export type { EmbedderOptions } from './embed/embedder.js';
 export { createEmbedder } from './embed/create-embedder.js';
+export { describeModel } from './embed/model-identity.js';
+export type { ReembedStatus } from './database/reembed/reembed-jobs.js';
 export { providerVariables } from './embed/provider/provider-table.js';
 export { modelDestination, checkModel } from './embed/provider/model-check.js';
 export {

@@ -4,7 +4,7 @@
 import { errorStatuses } from './error/error-status.js';
 import { fill } from './error/fill-template.js';
 import { findShortage } from './os/shortage.js';
-import { isPrintable, visible } from './text/visible.js';
+export { excerpt } from './text/excerpt.js';
 
 export type ErrorArgs = Record<string, string | number | boolean | bigint | null>;
 
@@ -260,6 +260,10 @@ const table = {
   EMBEDDING_REFUSED: {
     message: 'The embedding provider refused {which}: {provider} answered {status}: {detail}',
   },
+  EMBEDDING_MODEL_CHANGED: {
+    message: 'The vectors of {type} are of {stored}, but {configured} is configured.',
+    hint: 'Run `trellis reembed {type} --from PROPERTY`, or with `--keep` if the two models agree.',
+  },
   EMBEDDING_UNAVAILABLE: {
     message: 'Error while embedding text: {provider} is unavailable: {detail}',
     retryable: true,
@@ -334,29 +338,12 @@ export interface ErrorData {
   errors?: ErrorData[];
 }
 
-const textMax = 64;
-
-/**
- * Returns the first 64 characters of a text, with invisible characters escaped, so that input can
- * neither bloat nor forge a line.
- */
-export function excerpt(text: string): string {
-  if (text.length <= textMax && isPrintable(text)) return text;
-  let result = '';
-  let count = 0;
-  for (const character of text) {
-    if (count++ === textMax) return `${result}…`;
-    result += visible(character);
-  }
-  return result;
-}
-
-/** Message of INTERNAL if there is no HTTP request. */
-const withoutRequest = 'Internal error; see the log.';
-
 export function errorMessage(data: ErrorData): string {
-  if (data.code === 'INTERNAL' && data.args.request_id === undefined) return withoutRequest;
-  return fill(table[data.code].message, data.args);
+  const isWithoutRequest = data.code === 'INTERNAL' && data.args.request_id === undefined;
+  return fill(
+    isWithoutRequest ? 'Internal error; see the log.' : table[data.code].message,
+    data.args,
+  );
 }
 
 export function errorHint(data: ErrorData): string | undefined {

@@ -20,7 +20,13 @@ import type { InlineReads } from './lane/inline-reads.js';
 import type { WriterClient } from './lane/writer-client.js';
 import type { QueryMetrics } from './metrics/query-metrics.js';
 import type { SchemaGuard } from './schema/schema-guard.js';
-import { type ModelChoice, embeddingsOf, embedTexts, modelUse } from './text-embedding.js';
+import {
+  type ModelChoice,
+  checkTypeModel,
+  embeddingsOf,
+  embedTexts,
+  modelUse,
+} from './text-embedding.js';
 
 /** Collaborators of the router. */
 export interface AdmissionParts {
@@ -244,7 +250,7 @@ export class CallRouter {
     return embedTexts(models, plan, args, performance.now() + budgetMs).then(packEmbedded);
   }
 
-  embed(
+  async embed(
     model: string | undefined,
     vectorType: string | undefined,
     texts: readonly string[],
@@ -253,6 +259,7 @@ export class CallRouter {
   ): Promise<Float64Array[]> {
     const { models } = this.parts;
     const use = modelUse(models, model, vectorType, purpose ?? 'query');
+    await checkTypeModel(models, use, vectorType, model !== undefined);
     return models.embedder.embed(use.model, texts, performance.now() + budgetMs, use);
   }
 }

@@ -44,7 +44,10 @@ import type { ExecutorServices } from './call/run-request.js';
 import { ClusterCoordinator, detachFromCluster } from './replication/cluster-coordinator.js';
 import { ReloadRetry } from './schema/reload-retry.js';
 import { SchemaGuard } from './schema/schema-guard.js';
-import { embedRows, modelChoiceOf } from './text-embedding.js';
+import { ModelServices } from './model-services.js';
+import type { ReembedJobs } from './reembed/reembed-jobs.js';
+import { embedRows } from './text-embedding.js';
+import { vectorSetup } from './vectors/vector-setup.js';
 import { VectorStatus } from './vectors/vector-status.js';
 import { MemoryWatch } from './maintenance/memory-watch.js';
 import { DiskMonitor } from './maintenance/disk-monitor.js';
@@ -91,7 +94,7 @@ class DatabaseImpl implements Database {
   readonly #writerMetrics = new WriterMetrics(createWriterMetricsBuffer());
   readonly #disk: DiskMonitor;
   readonly #cluster: ClusterCoordinator | undefined;
-  readonly #models: ReturnType<typeof modelChoiceOf>;
+  readonly #models: ModelServices;
   /** Running backups of the open store. */
   readonly #copies = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
@@ -101,13 +104,12 @@ class DatabaseImpl implements Database {
     private readonly directory: DataDirectory,
     later: RemainingCheck | undefined,
   ) {
-    const { limits, workers } = options;
+    const { limits, workers, cluster } = options;
     this.#loads = new LoadRegistry(limits.import_idle);
     this.#control = new ControlBlock(createControlBuffer(flightMax + workers * loadMax));
     const slots = new SlotPool(this.#control);
     const { notes } = this.#control;
     this.#storage = openStorage(this.#graphPath, { limits, mode: 'create', notes });
-    const { cluster } = options;
     if (cluster === undefined && !options.readOnly) detachFromCluster(this.#storage);
     this.#cluster = cluster && new ClusterCoordinator(cluster, this.#storage, directory, options);
     this.program = this.#cluster?.program ?? options.program;
@@ -125,7 +127,11 @@ class DatabaseImpl implements Database {
     };
     this.#dispatcher = this.#makeDispatcher(slots);
     this.#inline = new InlineReads(this.#dispatcher, workers, this.#services, this.#metrics);
-    this.#models = modelChoiceOf(options);
+    this.#models = new ModelServices(options, {
+      view: (read) => this.view(read),
+      execute: (command) => this.#writer.execute({ kind: 'reembed', command }),
+      node: () => this.cluster,
+    });
     this.#threads = new ThreadPool(options.workerHeapMb, this.#control);
     this.#writer = new WriterClient(this.#control, slots, limits, {
       onIndexes: (list) => this.#indexes.takeAll(list),
@@ -201,7 +207,7 @@ class DatabaseImpl implements Database {
       disk: this.#disk,
       memory: new MemoryWatch(this.options.processBytes),
       queryMetrics: this.#metrics,
-      models: this.#models,
+      models: this.#models.choice,
       checkAlive: () => this.#lifecycle.checkServing(),
     });
   }
@@ -217,7 +223,6 @@ class DatabaseImpl implements Database {
   }
 
   async start(): Promise<void> {
-    const { dataDir, vectors, snapshot, failpoint } = this.options;
     this.#lifecycle.apply('replay');
     await this.#cluster?.node.begun;
     await this.#writer.start(this.#threads, {
@@ -228,16 +233,8 @@ class DatabaseImpl implements Database {
       program: this.#versions.packed,
       lock: this.directory.lock,
       readOnlyReason: this.#writer.readOnlyReason,
-      vectors: {
-        folder: join(dataDir, 'vec'),
-        dbUuid: this.directory.dbUuid,
-        default: vectors.default,
-        types: vectors.types,
-        segmentBytes: vectors.segmentBytes,
-        skipped: this.options.cluster?.skipVectors,
-        snapshot,
-      },
-      failpoint,
+      vectors: vectorSetup(this.options, this.directory.dbUuid),
+      failpoint: this.options.failpoint,
       shard: this.options.shard,
       cluster: this.#cluster?.logClientSetup(this.options.limits),
     });
@@ -250,6 +247,7 @@ class DatabaseImpl implements Database {
     await this.#disk.start();
     this.#dispatcher.broadcast(this.#configuration());
     this.#lifecycle.apply('serve');
+    this.#models.begin();
   }
 
   #configuration(): ConfigureLane {
@@ -357,7 +355,7 @@ class DatabaseImpl implements Database {
             onEnd(error);
           }),
         execute: (command) => this.#writer.execute({ kind: 'load', command }),
-        embed: (texts) => embedRows(this.#models, texts, this.options.limits.write_time),
+        embed: (texts) => embedRows(this.#models.choice, texts, this.options.limits.write_time),
         checkRoom: () => {
           this.#lifecycle.checkServing();
           const { readOnlyReason: reason } = this.#writer;
@@ -366,6 +364,10 @@ class DatabaseImpl implements Database {
         },
       }),
     );
+  }
+
+  get reembeds(): ReembedJobs {
+    return this.#models.jobs;
   }
 
   get cluster(): ClusterNode | undefined {

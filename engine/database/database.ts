@@ -10,6 +10,7 @@ import type { Argument, ExecutionResult, ItemList } from '../exec/runtime/execut
 import type { BulkLoad } from './load/load-run.js';
 import type { LoadName } from './load/load-registry.js';
 import type { Plan } from '../plan/plan.js';
+import type { ReembedJobs } from './reembed/reembed-jobs.js';
 import type { Program } from '../plan/program.js';
 import type { SchemaPreview } from '../storage/open-storage.js';
 import type { ReadView } from '../storage/table/view-types.js';
@@ -104,6 +105,8 @@ export interface Database {
    * `port` in the transfer list.
    */
   attachment(): Attachment;
+  /** Jobs that make the vectors of a type again with another model. */
+  readonly reembeds: ReembedJobs;
   /** Returns the state of every vector index. */
   indexes(): IndexInfo[];
   /**

@@ -77,7 +77,7 @@ const check = shape(
     environment: record(() => undefined),
     limits: shape(Object.fromEntries(limits)),
     workers: integer(0, 64),
-    embedder: shape({ embed: callback, embedEach: callback }, ['embed']),
+    embedder: shape({ embed: callback, embedEach: callback, identify: callback }, ['embed']),
     embeddingModel: text,
     vectors: shape({
       default: shape(indexMembers),

@@ -2,9 +2,11 @@
 import type { ErrorData } from '../base/errors.js';
 import type { CarriedEmbeddings, Embedded } from '../embed/embedding-transfer.js';
 import type { BatchEmbedder, EmbedUse, Purpose } from '../embed/embedder.js';
+import type { ModelIdentity } from '../embed/model-identity.js';
 import { type Argument, embeddingKey } from '../exec/runtime/execute.js';
 import { collectTexts } from '../exec/run.js';
 import type { EmbedSite, Plan } from '../plan/plan.js';
+import type { TypeModels } from './reembed/type-models.js';
 import type { DatabaseOptions } from './call/options.js';
 
 export interface ModelChoice {
@@ -13,6 +15,8 @@ export interface ModelChoice {
   defaultModel: string | undefined;
   /** Returns the model and the dimensions of a vector type, if it has its own. */
   ofType: (type: string) => { model?: string | undefined; dimensions?: number | undefined };
+  /** The models of stored vectors. Absent where nothing is stored. */
+  typeModels?: TypeModels;
 }
 
 /** Builds the choice from the options of a database. */
@@ -30,7 +34,7 @@ export function modelChoiceOf(
 }
 
 /** A model, and what its vectors are for. */
-export interface ModelUse extends EmbedUse {
+interface ModelUse extends EmbedUse {
   model: string | undefined;
 }
 
@@ -43,6 +47,24 @@ export function modelUse(
 ): ModelUse {
   const { model, dimensions } = type === undefined ? {} : ofType(type);
   return { model: own ?? model ?? defaultModel, purpose, dimensions };
+}
+
+/** Returns what the stored vectors of a type depend on, or undefined without a valid model. */
+export const identityOf = (choice: ModelChoice, type: string): ModelIdentity | undefined => {
+  const use = modelUse(choice, undefined, type, 'document');
+  return choice.embedder.identify(use.model, use);
+};
+
+/** Fails EMBEDDING_MODEL_CHANGED if the vectors of a type are of another model. */
+export async function checkTypeModel(
+  { embedder, typeModels }: ModelChoice,
+  use: ModelUse,
+  type: string | undefined,
+  isOwn: boolean,
+): Promise<void> {
+  const model = embedder.identify(use.model, use);
+  if (type === undefined || model === undefined) return;
+  await typeModels?.check({ type, model, isOwn, isStored: use.purpose !== 'query' });
 }
 
 /** Returns the embeddings in the form that the executor expects. */
@@ -83,6 +105,8 @@ export async function embedTexts(
   const result: MadeEmbedding[] = [];
   for (const { use, embeds } of byUse.values()) {
     const sites = distinctSites(embeds);
+    for (const type of new Set(embeds.map((site) => site.type)))
+      await checkTypeModel(choice, use, type, plan.model !== undefined);
     const missing: string[] = [];
     for (const text of new Set(collectTexts({ ...plan, embeds }, args))) {
       const vector = carried?.find(use, text);
@@ -126,6 +150,7 @@ export async function embedRows(
   });
   for (const [type, list] of rowsByType) {
     const use = modelUse(choice, undefined, type, 'document');
+    await checkTypeModel(choice, use, type, false);
     for (let at = 0; at < list.length; at += rowsPerRequest) {
       const part = list.slice(at, at + rowsPerRequest);
       const texts = part.map((index) => rows[index]!.text);

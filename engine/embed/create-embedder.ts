@@ -4,7 +4,9 @@
 import { type ErrorData, TrellisError, excerpt, fail } from '../base/errors.js';
 import type { BatchEmbedder, EmbedderOptions, EmbedUse } from './embedder.js';
 import { hashEmbedding } from './provider/hash.js';
-import { parseModel } from './provider/model.js';
+import type { ModelIdentity } from './model-identity.js';
+import { type Model, parseModel } from './provider/model.js';
+import { taskName } from './provider/provider.js';
 import { ProviderClient } from './provider-client.js';
 import type { Embedding } from './split-refused.js';
 import { inTime, VectorCache } from './vector-cache.js';
@@ -71,10 +73,35 @@ export function createEmbedder(options: EmbedderOptions): BatchEmbedder {
 
   return {
     embedEach,
+    identify: (model, use) => identify(model, use, options),
     async embed(model, texts, deadline, use) {
       const found = await embedEach(model, texts, deadline, use);
       return found.map((one, i) => (one instanceof Float64Array ? one : refuse(one, texts, i)));
     },
+  };
+}
+
+function identify(
+  name: string | undefined,
+  use: EmbedUse | undefined,
+  { dimensions: usual, task = 'retrieval', prefixes }: EmbedderOptions,
+): ModelIdentity | undefined {
+  let model: Model;
+  try {
+    model = parseModel(name);
+  } catch {
+    return undefined;
+  }
+  const dimensions = use?.dimensions ?? usual;
+  if (model.kind === 'hash')
+    return { model: 'hash', dimensions: model.dimensions ?? dimensions ?? hashDimensions };
+  const taskOf = taskName(model, task, 'document');
+  const prefix = prefixes?.document;
+  return {
+    model: `${model.kind}:${model.name}`,
+    ...(dimensions !== undefined && { dimensions }),
+    ...(taskOf !== undefined && { task: taskOf }),
+    ...(prefix && { prefix }),
   };
 }
 

@@ -1,5 +1,6 @@
 // Converts texts to vectors before a transaction opens. Providers differ only in the rows of their table.
 import type { ErrorData } from '../base/errors.js';
+import type { ModelIdentity } from './model-identity.js';
 import type { Purpose, Task } from './provider/provider-table.js';
 
 export type { Purpose };
@@ -63,8 +64,10 @@ export interface Embedder {
   ): Promise<Float64Array[]>;
 }
 
-/** An embedder that also says which texts are refused. */
+/** An embedder that also says which texts are refused, and which model it uses. */
 export interface BatchEmbedder extends Embedder {
+  /** Returns what the vectors of documents depend on, or undefined without a valid model. */
+  identify(model: string | undefined, use?: EmbedUse): ModelIdentity | undefined;
   /**
    * Returns the vector of each text, or the error with which the text is refused. Fails with every error that
    * is not about a text.

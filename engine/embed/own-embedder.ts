@@ -21,6 +21,8 @@ export function withValidation(own: Embedder): BatchEmbedder {
   };
   return {
     embed,
+    identify: (model = 'own', { dimensions } = {}) =>
+      dimensions === undefined ? { model } : { model, dimensions },
     async embedEach(model, texts, deadline, use) {
       const ask = (some: readonly string[]) => embed(model, some, deadline, use);
       const found: Embedding[] = [];

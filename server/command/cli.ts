@@ -25,6 +25,7 @@ import { lsp } from './project/lsp.js';
 import { openapi } from './project/openapi.js';
 import { query } from './project/query.js';
 import { recall } from './data/recall.js';
+import { reembed } from './data/reembed.js';
 import { repl } from './project/repl.js';
 import { restoreBackup } from './data/restore.js';
 import { serveProject } from './run/serve.js';
@@ -51,7 +52,19 @@ export const commands: Command[] = [
     openapi,
     config,
   ],
-  ...[keys, tenants, importFiles, recall, verify, backup, restoreBackup, dump, load, compact],
+  ...[
+    keys,
+    tenants,
+    importFiles,
+    recall,
+    reembed,
+    verify,
+    backup,
+    restoreBackup,
+    dump,
+    load,
+    compact,
+  ],
 ];
 commands.push(completion, helpCommand(commands), version);
 

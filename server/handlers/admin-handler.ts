@@ -70,6 +70,7 @@ const nodeAccess: Readonly<Record<string, Access>> = {
 const ofLeader: ReadonlySet<string> = new Set([
   'import',
   'import-files',
+  'reembed',
   'reload',
   'cluster-check',
   'cluster-leave',

@@ -20,6 +20,7 @@ import type { NodeProof } from '../cluster/node-auth.js';
 import { NodeCopies } from '../cluster/membership/node-copies.js';
 import { ImportHandler } from '../handlers/import-handler.js';
 import { recallBody } from '../handlers/indexes.js';
+import { reembedBody } from '../handlers/reembed-handler.js';
 import { rulesOf } from '../project/compile-options.js';
 import { programOptions } from '../project/program.js';
 import type { NodeClient } from '../cluster/node-client.js';
@@ -67,6 +68,13 @@ export function databaseActions(
       (params) => {
         const open = database();
         return open && recallBody(open, params);
+      },
+    ],
+    [
+      'reembed',
+      (params) => {
+        const open = database();
+        return open && reembedBody(open, params);
       },
     ],
     ...clusterActions({

@@ -127,6 +127,9 @@ export const adminPaths: Paths = [
     body: { type: 'object', properties: { sources: { type: 'array', items: source } } },
   }),
   post('recall', 'How many of the nearest an index finds.', { asks: ['type', 'samples', 'k'] }),
+  post('reembed', 'Makes the vectors of a type again with the configured model.', {
+    asks: ['type!', 'from', 'keep', 'status'],
+  }),
   post('snapshot', 'Writes images of the vector indexes now.'),
   post('backup', 'Copies the database.', { body: { type: 'object', properties: { name: text } } }),
   post('verify', 'Checks all data.'),

@@ -54,7 +54,7 @@ function wordsOf(
   if (name === 'help') return commands;
   if (Object.hasOwn(choices, name)) return choices[name]!;
   if (words.includes(' | ')) return typed.length > 0 ? [] : words.split(' | ').map(firstWord);
-  if (name === 'recall') return typesOf(program(), 'vector');
+  if (name === 'recall' || name === 'reembed') return typesOf(program(), 'vector');
   if (!words.includes('QUERY')) return [];
   const queries = program()?.queries ?? [];
   const query = queries.find((each) => typed.includes(each.name));

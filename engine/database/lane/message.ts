@@ -15,6 +15,7 @@ import type { IndexHandle } from '../../vector/index.js';
 import type { Batch, RequestExtra } from './message-batch.js';
 import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
 import type { LoadCommand } from '../load/load-writer.js';
+import type { ReembedCommand } from '../reembed/reembed-writer.js';
 
 /** Configures a lane to run plans. Sent before its first batch and after every reload. */
 export interface ConfigureLane {
@@ -73,6 +74,7 @@ export type ToWriter =
   /** `program` is packed. The change is executed and undone. */
   | { kind: 'preview'; id: number; program: unknown }
   | { kind: 'load'; id: number; command: LoadCommand }
+  | { kind: 'reembed'; id: number; command: ReembedCommand }
   | { kind: 'snapshot'; id: number }
   /** Releases the data file permanently (reopen-after-failure.ts). */
   | { kind: 'release'; id: number }

@@ -17,6 +17,7 @@ import { buffersOf } from '../load/row/batch-buffers.js';
 import type { ClusterPosition } from '../../cluster/node.js';
 import type { CheckMark, ClusterCommand } from '../replication/check-mark.js';
 import { LongWrites } from './long-writes.js';
+import type { ReembedCommand } from '../reembed/reembed-writer.js';
 import type { LoadCommand } from '../load/load-writer.js';
 import type { AddIndex, FromWriter, ToWriter } from './message.js';
 import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
@@ -65,6 +66,7 @@ type WriterCommand =
   | { kind: 'snapshot' }
   | { kind: 'release' }
   | { kind: 'load'; command: LoadCommand }
+  | { kind: 'reembed'; command: ReembedCommand }
   | { kind: 'close'; snapshot: boolean };
 
 interface QueuedCommand {

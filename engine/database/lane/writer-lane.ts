@@ -31,12 +31,11 @@ import {
 import { CommitDelay, notRun, takeGroup } from './commit-delay.js';
 import { transactionHold } from './safe-exit.js';
 import { GroupCommit, type QueuedWrite, workOf } from './group-commit.js';
-import { type LoadCommand, LoadWriter } from '../load/load-writer.js';
-import type { FromWriter, ToWriter } from './message.js';
-import type { LaneError } from './message.js';
+import { LoadWriter } from '../load/load-writer.js';
+import { runReembed } from '../reembed/reembed-writer.js';
+import type { FromWriter, LaneError, ToWriter, WriterSetup } from './message.js';
 import { unpack } from '../call/serialize-plan.js';
 import { headOf, PackedQueries } from '../call/serialized-program.js';
-import type { WriterSetup } from './message.js';
 import { ReplyBatch } from './reply-batch.js';
 import { watchDiskSpace } from './disk-space-retry.js';
 import { QueryTable } from '../call/query-table.js';
@@ -244,7 +243,13 @@ class WriterLane {
       case 'snapshot':
         return this.#answerSnapshot(message.id);
       case 'load':
-        return this.#answer(message.id, () => this.#load(message.command));
+        return this.#answer(message.id, () =>
+          this.#change(() => this.#loads.execute(message.command, wallMs())),
+        );
+      case 'reembed':
+        return this.#answer(message.id, () =>
+          this.#change(() => runReembed(this.#storage, this.#vectors, message.command)),
+        );
       case 'release':
         return this.#release(message.id);
       case 'close':
@@ -383,9 +388,9 @@ class WriterLane {
     return this.#control.schema();
   }
 
-  #load(command: LoadCommand): unknown {
+  /** Runs a command that commits on its own. */
+  #change(work: () => unknown): unknown {
     try {
-      const work = () => this.#loads.execute(command, wallMs());
       const options = { timeoutMs: loadTimeoutMs };
       const result =
         this.#logClient === undefined ? work() : this.#logClient.withAppendOptions(options, work);

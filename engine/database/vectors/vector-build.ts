@@ -10,14 +10,19 @@ export interface BuildEvents {
 
 type Put = Extract<VectorChange, { kind: 'put' }>;
 
-/** Returns the puts of one label from `at` on, each of a different id, up to the first other change. */
+/**
+ * Returns the puts of one label and dimension from `at` on, each of a different id, up to the first other
+ * change.
+ */
 export function runOfPuts(changes: readonly VectorChange[], at: number): Put[] {
   const run: Put[] = [];
   const ids = new Set<number>();
   for (; at < changes.length; at++) {
     const change = changes[at]!;
     if (change.kind !== 'put' || ids.has(change.id)) break;
-    if (run.length > 0 && change.label !== run[0]!.label) break;
+    const [first] = run;
+    if (first && change.label !== first.label) break;
+    if (first && change.vector.length !== first.vector.length) break;
     ids.add(change.id);
     run.push(change);
   }

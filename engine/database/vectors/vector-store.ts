@@ -7,6 +7,7 @@ import { fail } from '../../base/errors.js';
 import { failpoint } from '../../base/failpoint.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { Label, ReadView, VectorChange } from '../../storage/table/view-types.js';
+import type { VectorWidth } from '../../storage/record/vector-record.js';
 import type { VectorTypeOptions } from '../../storage/view/write-context.js';
 import type { IndexHandle, IndexOptions, VectorIndex } from '../../vector/index.js';
 import { bulkFrom } from '../../vector/bulk.js';
@@ -19,6 +20,8 @@ import {
 } from '../../vector/shared-index.js';
 import { readSnapshot } from '../../vector/snapshot.js';
 import type { RebuildReason } from '../metrics/writer-metrics.js';
+import { readModelRecord } from './model-record.js';
+import { ShadowIndexes } from './shadow-indexes.js';
 import { readPosition } from './snapshot-position.js';
 import { helperThreads } from './snapshot-thread.js';
 import { type BuildEvents, idsOf, progressLog, runOfPuts } from './vector-build.js';
@@ -67,6 +70,11 @@ export interface VectorStore {
   finishMaintenance(): void;
   /** Changes the indexes to a changed schema, and applies what the change has logged. */
   follow(): void;
+  widthOf(label: Label): VectorWidth;
+  /** Indexes of new vectors that no search uses yet. */
+  readonly shadows: ShadowIndexes;
+  /** Searches use the new vectors of a type from now on. `changes`: entries of the log with this change. */
+  useShadow(label: Label, changes: number): void;
 }
 
 /**
@@ -93,6 +101,7 @@ class Store implements VectorStore {
   readonly #reserved = new Map<number, number>();
   readonly indexes = new Map<number, SharedIndex>();
   readonly snapshots: VectorSnapshots;
+  readonly shadows: ShadowIndexes;
   /** Sequence of the last change that the indexes hold. */
   #applied = 0;
   /** Labels changed since the last maintenance of their index, or never maintained by this process. */
@@ -112,6 +121,13 @@ class Store implements VectorStore {
     const labels = () =>
       this.#labels().map((label) => ({ label, index: this.indexes.get(label.id)! }));
     this.snapshots = new VectorSnapshots(storage, rules, labels, events);
+    this.shadows = new ShadowIndexes({
+      optionsOf: (label) => this.#optionsOf(label),
+      dimensionOf: (label) => options.types[label.name]?.dimensions,
+      segmentBytes: options.segmentBytes,
+      onIndex: events.onIndex,
+      onBuild: events.onBuild,
+    });
   }
 
   #labels(): Label[] {
@@ -173,7 +189,10 @@ class Store implements VectorStore {
   #load(label: Label): { index: SharedIndex; seq: number } | undefined {
     // The dimension of a type without vectors is open again; its next vector may have another one.
     if (this.storage.reader().count(label.id) === 0) return undefined;
+    const since = readModelRecord(this.storage.reader(), label.id)?.since ?? 0;
     for (const { seq, file } of this.snapshots.files(label)) {
+      // It contains vectors of the former model.
+      if (seq < since) continue;
       const path = join(this.options.folder, file);
       if (seq <= this.storage.committedSeq()) {
         const started = performance.now();
@@ -335,9 +354,22 @@ class Store implements VectorStore {
     }
   }
 
+  /**
+   * Replaces the index of a type that had no vectors, or whose vectors another node has replaced, if its next
+   * vector has another dimension.
+   */
+  #fit(change: VectorChange): void {
+    const index = this.indexes.get(change.label);
+    if (change.kind !== 'put' || index === undefined || index.isDisabled) return;
+    if (index.dimension === 0 || index.dimension === change.vector.length) return;
+    const label = this.#labels().find(({ id }) => id === change.label);
+    if (label !== undefined) this.#replace(label, this.#create(label));
+  }
+
   #publish(changes: readonly VectorChange[]): void {
     for (let at = 0; at < changes.length; ) {
       const run = runOfPuts(changes, at);
+      this.#fit(changes[at]!);
       const index = this.indexes.get(changes[at]!.label);
       if (run.length >= bulkFrom && index && !index.isDisabled) {
         const ids = Uint32Array.from(run, ({ id }) => id);
@@ -350,6 +382,29 @@ class Store implements VectorStore {
       const end = at + Math.max(1, run.length);
       while (at < end) this.#apply(changes[at++]!);
     }
+  }
+
+  widthOf(label: Label): VectorWidth {
+    return this.options.types[label.name]?.store ?? 'f64';
+  }
+
+  useShadow(label: Label, changes: number): void {
+    const index = this.shadows.take(label);
+    this.#applied += changes;
+    this.#replace(label, index);
+    for (const { file } of this.snapshots.files(label)) this.snapshots.remove(file);
+    this.snapshots.note(label.id, index.count);
+  }
+
+  /** From now on searches scan the vectors, until they have received the index. */
+  #replace(label: Label, index: SharedIndex): void {
+    const former = this.indexes.get(label.id);
+    former?.disable();
+    former?.close();
+    this.indexes.set(label.id, index);
+    this.snapshots.removeLabel(label.id);
+    this.#needsMaintenance.add(label.id);
+    this.events.onIndex(label.id, index.handle());
   }
 
   maintain(budgetMs: number): boolean {

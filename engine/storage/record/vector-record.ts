@@ -60,7 +60,11 @@ export function readVector(
   id: number,
 ): Float64Array | undefined {
   const value = table.peek(id);
-  if (value === undefined) return undefined;
+  return value && decodeVector(value);
+}
+
+/** Returns a copy of an encoded embedding. */
+export function decodeVector(value: Uint8Array): Float64Array {
   const size = value.length - 1;
   const width = value[size]!;
   if (width === 4) return widened(value, size / 4);

@@ -39,7 +39,7 @@ export interface State {
 /** Totals of a label. */
 export interface Total {
   count: number;
-  /** For vector labels: 0 before the first vector. */
+  /** For vector labels: 0 without vectors. Older versions kept the dimension of the last one. */
   dimension: number;
 }
 
@@ -93,7 +93,8 @@ export function writeState(meta: Table<Uint8Array>, state: State): void {
 export function readTotal(meta: Pick<Table<Uint8Array>, 'peek'>, label: number): Total {
   const value = meta.peek(metaKey.total(label));
   if (value === undefined) return { count: 0, dimension: 0 };
-  return { count: getWord(value, 0), dimension: getWord(value, 4) };
+  const count = getWord(value, 0);
+  return { count, dimension: count === 0 ? 0 : getWord(value, 4) };
 }
 
 export function writeTotal(meta: Table<Uint8Array>, label: number, total: Total): void {

@@ -18,7 +18,7 @@ import { uuidAt } from '../record/record.js';
 import type { Label, PropertyValues, VectorChange } from '../table/view-types.js';
 import { idsUnder } from '../index/property-index.js';
 import { noteDeferred } from './deferred-adjacency.js';
-import { appendVector, storedVector } from '../record/vector-record.js';
+import { appendVector, encodeVector, storedVector } from '../record/vector-record.js';
 import { logChange } from '../record/vector-log.js';
 import type { WriteContext } from './write-context.js';
 import { LmdbWriteView } from './write-view.js';
@@ -193,6 +193,33 @@ export class LoadView extends LmdbView {
 
   putDerived(key: Uint8Array, value: Uint8Array): void {
     this.env.derived.put(key, value);
+  }
+
+  /** Deletes up to `max` entries from `start` up to `end`. Returns their number. */
+  clearDerived(start: Uint8Array, end: Uint8Array, max = Number.MAX_SAFE_INTEGER): number {
+    const keys = this.env.derived.keys({ start, end, limit: max });
+    for (const key of keys) this.env.derived.remove(key);
+    return keys.length;
+  }
+
+  /**
+   * Replaces all embeddings of a type, whose dimension may change. Logs only the last one: the caller replaces
+   * the index. Returns its sequence.
+   */
+  replaceVectors(label: Label, rows: Iterable<{ id: number; vector: Float64Array }>): number {
+    const { env, log, totals, vectorTypes } = this.context;
+    const width = vectorTypes[label.name]?.store ?? 'f64';
+    let change: VectorChange | undefined;
+    for (const { id, vector } of rows) {
+      env.vectors.put(id, encodeVector(vector, width));
+      change = { kind: 'put', label: label.id, id, vector };
+    }
+    assert(change?.kind === 'put', 'a type whose vectors are replaced has vectors');
+    totals.change(label.id, { dimension: change.vector.length });
+    const seq = totals.state.nextSeq++;
+    logChange(log, env.vlog, seq, change);
+    this.changes.push(change);
+    return seq;
   }
 
   deleteDerived(key: Uint8Array): void {

@@ -159,7 +159,9 @@ export class Removal implements ElementRemoval {
       }
     }
     removeFromList(log, env.labels, label.id, Uint32Array.from(ids));
-    totals.change(label.id, { count: totals.of(label.id).count - ids.length });
+    const count = totals.of(label.id).count - ids.length;
+    // The next vector may have another dimension.
+    totals.change(label.id, count === 0 ? { count, dimension: 0 } : { count });
   }
 }
 

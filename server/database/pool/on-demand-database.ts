@@ -253,6 +253,10 @@ export class OnDemandDatabase implements Database {
     this.#open.notePort(port);
   }
 
+  get reembeds() {
+    return this.#open.reembeds;
+  }
+
   attachment() {
     return this.#open.attachment();
   }

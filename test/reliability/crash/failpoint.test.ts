@@ -47,6 +47,8 @@ const elsewhere: Record<string, string> = {
   C6: 'test/cluster/converge.test.ts',
   C7: 'test/cluster/nodes/roles.test.ts',
   follow: 'test/cluster/nodes/full-disk.test.ts',
+  reembedRows: 'test/embed/reembed-kill.test.ts',
+  reembedSwap: 'test/embed/reembed-kill.test.ts',
   httpThreadMessage: 'test/conformance/http-thread-failure.test.ts',
 };
 
