@@ -24,6 +24,7 @@ const modules: Record<string, string> = {
   corpus: 'language/corpus',
   crud: 'server/crud',
   document: 'server/document',
+  embed: 'server/embed',
   embedded: 'embedded/embedded',
   exec: 'language/exec',
   filter: 'vector/filter',

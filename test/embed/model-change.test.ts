@@ -72,7 +72,8 @@ describe('EM08 another model', () => {
     await opened?.db.close();
     opened = await openWith(folder, model, lines);
   };
-  const call = <T>(name: string, args: object = {}) => opened.db.call<T>(name, args);
+  const call = <T>(name: string, args: Record<string, unknown> = {}) =>
+    opened.db.call<T>(name, args);
   afterAll(async () => {
     await opened.db.close();
     removeFolder(folder);

@@ -3,6 +3,7 @@
 // can be tested alone.
 import { type ErrorData, TrellisError, fail } from '../../engine/base/errors.js';
 import type { Database, DatabaseStatus } from '../../engine/database/database.js';
+import { ReembedJobs } from '../../engine/database/reembed/reembed-jobs.js';
 import type { DatabaseSample } from '../../engine/database/metrics/definitions.js';
 import type { CallOptions } from '../../engine/database/call/options.js';
 import type { Plan, Query } from '../../engine/plan/plan.js';
@@ -52,6 +53,14 @@ const emptyView = {
 export class FakeDatabase implements Database {
   program: Program;
   embedAhead = (): undefined => undefined;
+  /** No model is configured, so no job begins. */
+  readonly reembeds = new ReembedJobs({
+    view: (read) => read(emptyView),
+    execute: () => Promise.reject(failure({ code: 'INTERNAL', args: {} })),
+    embed: async () => [],
+    log: () => {},
+    modelOf: () => undefined,
+  });
   current: DatabaseStatus = { phase: 'serving', progress: 100, writes: true };
   /** Bodies of the writes that were carried out, in order. */
   readonly written: string[] = [];

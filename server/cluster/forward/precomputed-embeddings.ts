@@ -24,6 +24,7 @@ export interface Forwarded {
 /** Errors of embedding itself. After any other error the leader decides. */
 const own: ReadonlySet<string> = new Set([
   'EMBEDDING_FAILED',
+  'EMBEDDING_REFUSED',
   'EMBEDDING_TIMEOUT',
   'EMBEDDING_UNAVAILABLE',
   'QUERY_TIMEOUT',

@@ -134,9 +134,9 @@ test('K22 nothing is embedded for whom the node that took it refuses', async () 
 test('K22 what its provider refuses is the answer, and nothing was done', async () => {
   const count = async () => (await call('b', 'memos', {})).body.v.length;
   const before = await count();
-  stub.answers.push({ status: 401, body: '{"error":{"message":"no"}}' });
+  stub.answers.push({ status: 400, body: '{"error":{"message":"no"}}' });
   const refused = await call('b', 'note', { text: 'refused' });
-  expect([refused.status, refused.body.code]).toEqual([500, 'EMBEDDING_NOT_CONFIGURED']);
+  expect([refused.status, refused.body.code]).toEqual([400, 'EMBEDDING_REFUSED']);
   stub.answers.push({ delayMs: 400 });
   const late = await call('b', 'note', { text: 'late' }, { 'X-Request-Timeout-Ms': '150' });
   expect(late.status).toBe(504);
