@@ -1,6 +1,6 @@
 // Converts filters of LangChain's vector stores to conditions of HelixQL: equality,
-// `$eq $ne $in $nin $gt $gte $lt $lte`, `$and $or $not`, on declared properties. Values become parameters;
-// any other form is refused.
+// `$eq $ne $in $nin $gt $gte $lt $lte`, `$and $or $not`, on declared properties, or on any member of metadata of
+// the type `Json`. Values become parameters; any other form is refused.
 
 export type PropertyType = 'String' | 'Boolean' | 'I32' | 'I64' | 'U32' | 'F64' | 'Date' | 'ID';
 export type Value = string | number | boolean | bigint;
@@ -28,6 +28,8 @@ const comparisons: Record<string, string> = {
 export function conditionOf(
   filter: Filter,
   properties: ReadonlyMap<string, PropertyType>,
+  /** The property of the type `Json` that has all other members of metadata, if there is one. */
+  metadata?: string,
 ): Condition {
   const values: Record<string, Value | Value[]> = {};
   const declared: string[] = [];
@@ -38,7 +40,7 @@ export function conditionOf(
     return name;
   };
   const compare = (name: string, operator: string, value: unknown): string => {
-    const type = properties.get(name);
+    const type = properties.get(name) ?? (metadata === undefined ? undefined : 'Json');
     const step = Object.hasOwn(comparisons, operator) ? comparisons[operator] : undefined;
     if (type === undefined) return refuse(`${name} is not in \`properties\` of the store`);
     if (step === undefined) return refuse(`${operator} is no operator`);
@@ -46,7 +48,8 @@ export function conditionOf(
     if (isList !== Array.isArray(value))
       return refuse(`${operator} takes ${isList ? 'a list' : 'a value'}`);
     if (![value].flat().every(isValue)) return refuse(`${name} is compared with what is no value`);
-    const text = `_::{${name}}::${step}(${bind(value as Value, type)})`;
+    const member = properties.has(name) ? `_::{${name}}` : `_::{${metadata}}::GET(${pathOf(name)})`;
+    const text = `${member}::${step}(${bind(value as Value, type)})`;
     return operator === '$nin' ? `!${text}` : text;
   };
   const group = (word: string, filters: unknown): string => {
@@ -79,6 +82,13 @@ export function conditionOf(
   };
   const text = all(filter);
   return { text, declared: declared.join(''), values: values as Record<string, Value> };
+}
+
+/** Returns a name, or several separated by dots, as the literal of a path. */
+function pathOf(name: string): string {
+  if (!/^[^"\\\p{Cc}.]+(\.[^"\\\p{Cc}.]+)*$/u.test(name))
+    refuse(`${JSON.stringify(name)} is no path`);
+  return `"${name}"`;
 }
 
 const junction = (word: string, parts: string[]): string =>

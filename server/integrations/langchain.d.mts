@@ -18,6 +18,8 @@ export interface TrellisStoreConfig {
   key?: string;
   text?: string;
   metadata?: string;
+  /** With `Json`, filters can use every member of metadata. The default is `String`. */
+  metadataType?: 'String' | 'Json';
 }
 export interface AddOptions {
   ids?: string[];

@@ -2,7 +2,7 @@
 // a database in this process. Each method is one request. Invariant: a search returns k documents if k
 // documents match its filter.
 import type { Filter } from './filter.js';
-import { nameOf, VectorType, type VectorTypeConfig } from './vector-type.js';
+import { nameOf, readMetadata, VectorType, type VectorTypeConfig } from './vector-type.js';
 
 /** The parts of `@langchain/core` that are used. The importing program has it installed. */
 interface Core {
@@ -30,7 +30,7 @@ export type TrellisStoreConfig = VectorTypeConfig;
 interface Hit {
   key: string;
   text: string;
-  metadata: string | null;
+  metadata: unknown;
   score?: number;
 }
 export interface AddOptions {
@@ -166,8 +166,7 @@ export class TrellisVectorStore extends core.VectorStore {
 }
 
 function documentOf({ key, text, metadata }: Hit): Document {
-  const known = metadata === null ? {} : (JSON.parse(metadata) as Record<string, unknown>);
-  return { id: key, pageContent: text, metadata: known };
+  return { id: key, pageContent: text, metadata: readMetadata(metadata) };
 }
 
 /** An edge type with its direction: `{out: 'Mentions'}`, `{in: 'Mentions'}`, `{both: 'Cites'}`. */

@@ -17,6 +17,8 @@ export interface VectorTypeConfig {
   key?: string;
   text?: string;
   metadata?: string;
+  /** With `Json`, filters can use every member of metadata. The default is `String`. */
+  metadataType?: 'String' | 'Json';
 }
 
 export interface Row {
@@ -37,6 +39,7 @@ export class VectorType {
   readonly type: string;
   readonly names: { key: string; text: string; metadata: string };
   readonly #caller: Caller;
+  readonly #metadataType: 'String' | 'Json';
   readonly #properties: [name: string, type: PropertyType][];
   #checked: Promise<void> | undefined;
 
@@ -46,6 +49,7 @@ export class VectorType {
     if (typeof caller?.call !== 'function')
       throw new TypeError('`caller` is a connection of trellisdb/client, or an open database');
     this.#caller = caller;
+    this.#metadataType = config.metadataType ?? 'String';
     this.type = nameOf(type);
     this.#properties = Object.entries(properties).map(([name, of]) => [nameOf(name), of]);
     const metadata = nameOf(config.metadata ?? 'metadata');
@@ -55,7 +59,8 @@ export class VectorType {
   /** Returns the declarations that a project needs for this store. */
   get declaration(): string {
     const { key, text, metadata } = this.names;
-    const fields = [`UNIQUE INDEX ${key}: String`, `${text}: String`, `${metadata}: String`];
+    const fields = [`UNIQUE INDEX ${key}: String`, `${text}: String`];
+    fields.push(`${metadata}: ${this.#metadataType}`);
     fields.push(...this.#properties.map(([name, type]) => `${name}: ${type}`));
     return `V::${this.type} {\n${fields.map((field) => `    ${field}`).join(',\n')}\n}`;
   }
@@ -88,7 +93,12 @@ export class VectorType {
   }
 
   condition(filter: Filter): Condition {
-    return conditionOf(filter, new Map(this.#properties));
+    const metadata = this.#metadataType === 'Json' ? this.names.metadata : undefined;
+    return conditionOf(filter, new Map(this.#properties), metadata);
+  }
+
+  #stored(about: Record<string, unknown>): unknown {
+    return this.#metadataType === 'Json' ? about : JSON.stringify(about);
   }
 
   /**
@@ -117,7 +127,8 @@ export class VectorType {
     const drop = deleteFilter && this.condition(deleteFilter);
     const { key, text, metadata } = this.names;
     const own = this.#properties.map(([name, type]) => `p_${name}?: ${type}`);
-    const row = ['vector: [F64]', 'key: String', 'text: String', 'metadata: String', ...own];
+    const about = `metadata: ${this.#metadataType}`;
+    const row = ['vector: [F64]', 'key: String', 'text: String', about, ...own];
     const loop = row.map((field) => field.split(/[?:]/)[0]);
     const set = [`${key}: key`, `${text}: text`, `${metadata}: metadata`];
     set.push(...this.#properties.map(([name]) => `${name}: p_${name}`));
@@ -130,7 +141,7 @@ export class VectorType {
     ];
     const rowValues = rows.map(({ metadata: about, ...rest }) => {
       const values = this.#properties.map(([name]) => [`p_${name}`, about[name] ?? null]);
-      return { ...rest, metadata: JSON.stringify(about), ...Object.fromEntries(values) };
+      return { ...rest, metadata: this.#stored(about), ...Object.fromEntries(values) };
     });
     const ids = rows.map(({ key: id }) => id);
     await this.run(lines, { ...drop?.values, rows: rowValues, ids }, true);
@@ -157,9 +168,9 @@ export class VectorType {
       return `${name}: ${`p_${name}` in values ? `p_${name}` : 'NONE'}`;
     });
     return {
-      declared: `, metadata: String${declared}`,
+      declared: `, metadata: ${this.#metadataType}${declared}`,
       set: [`${this.names.metadata}: metadata`, ...own],
-      values: { ...values, metadata: JSON.stringify(about) },
+      values: { ...values, metadata: this.#stored(about) },
     };
   }
 }
@@ -203,6 +214,11 @@ function withIds(error: unknown, rows: readonly Row[]): unknown {
     message: `${error.message} (${ids})`,
     documentIds: rows.map(({ key }) => key),
   });
+}
+
+/** Returns metadata as a reply has it: a String of JSON, a Json, or null. */
+export function readMetadata(value: unknown): Record<string, unknown> {
+  return ((typeof value === 'string' ? JSON.parse(value) : value) ?? {}) as Record<string, unknown>;
 }
 
 /** Names are inserted into queries unchanged, so they must be valid names. */

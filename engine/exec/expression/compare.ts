@@ -21,12 +21,12 @@ type Compare = (frame: Frame, a: Value, b: Value) => boolean;
 export function equal(frame: Frame, a: Value, b: Value): boolean {
   if (a === b) return true;
   if (a === null || b === null) return false;
-  if (a instanceof Json || b instanceof Json) return equal(frame, plain(a), plain(b));
   if (typeof a === 'object' || typeof b === 'object') return equalObjects(frame, a, b);
   return kindRank(a) === kindRank(b) && compareValues(a, b) === 0;
 }
 
 function equalObjects(frame: Frame, a: Value, b: Value): boolean {
+  if (a instanceof Json || b instanceof Json) return equal(frame, plain(a), plain(b));
   if (a instanceof Element && b instanceof Element) return a.id === b.id;
   if (a instanceof Element) return b instanceof Uuid && uuidOf(frame, a).text === b.text;
   if (b instanceof Element) return equalObjects(frame, b, a);
