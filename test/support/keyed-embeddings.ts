@@ -1,4 +1,4 @@
-// Embeddings of a plan's texts as the executor finds them: one vector of a text, whatever type it is asked of.
+// Embeddings of a plan's texts as the executor finds them: one vector of a text, for every type and purpose.
 import { embeddingKey } from '../../engine/exec/runtime/execute.js';
 import type { Plan } from '../../engine/plan/plan.js';
 
@@ -7,8 +7,9 @@ export function keyedEmbeddings(
   texts: readonly string[],
   vectors: readonly Float64Array[],
 ): Map<string, Float64Array> {
-  const types = [...new Set(embeds.map(({ type }) => type))];
   return new Map(
-    texts.flatMap((text, i) => types.map((type) => [embeddingKey(type, text), vectors[i]!])),
+    texts.flatMap((text, i) =>
+      embeds.map(({ type, isQuery }) => [embeddingKey(type, text, isQuery), vectors[i]!]),
+    ),
   );
 }
