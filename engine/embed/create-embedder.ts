@@ -98,7 +98,7 @@ function identify(
   const taskOf = taskName(model, task, 'document');
   const prefix = prefixes?.document;
   return {
-    model: `${model.kind}:${model.name}`,
+    model: model.name === '' ? model.kind : `${model.kind}:${model.name}`,
     ...(dimensions !== undefined && { dimensions }),
     ...(taskOf !== undefined && { task: taskOf }),
     ...(prefix && { prefix }),

@@ -33,11 +33,17 @@ const providers = {
   },
 } as const;
 
+/** A type has the vectors of one model. */
+const typeOf = (name: string): string => `Of${name}`;
+const types = Object.keys(providers)
+  .map((name) => `V::${typeOf(name)} { text: String }\n`)
+  .join('');
+
 const queries = Object.entries(providers)
   .map(
     ([name, { model }]) => `
 #[model("${model}")]
-QUERY ${name}(t: String) => v <- AddV<Memo>(Embed(t), { text: t }) RETURN v::{text, data}
+QUERY ${name}(t: String) => v <- AddV<${typeOf(name)}>(Embed(t), { text: t }) RETURN v::{text, data}
 `,
   )
   .join('');
@@ -46,7 +52,7 @@ const sources = {
   'main.hx': `
 V::Memo { text: String }
 V::Other { text: String }
-N::Doc { no: I64 }
+${types}N::Doc { no: I64 }
 ${queries}
 QUERY plain(t: String) => v <- AddV<Memo>(Embed(t), { text: t }) RETURN v::{data}
 QUERY two(a: String, b: String) =>

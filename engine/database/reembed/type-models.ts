@@ -56,7 +56,11 @@ export class TypeModels {
     const { count, record } = state;
     const fits = record !== undefined && isFit(state, record, use);
     if (fits) return undefined;
-    if (record !== undefined && count > 0) failChanged(use, record);
+    if (record !== undefined && count > 0) {
+      // The vectors of the query do not fit, and are refused as such.
+      if (use.isOwn && isOfOtherLength(state, use.model)) return undefined;
+      failChanged(use, record);
+    }
     if (!use.isStored || !this.parts.canWrite()) return undefined;
     return this.#record(use, count);
   }
@@ -89,6 +93,9 @@ const isFit = (
   record: ModelRecord,
   { model, isOwn }: TypeModelUse,
 ): boolean => isSameModel(record, model, dimension, isOwn);
+
+const isOfOtherLength = ({ dimension }: TypeState, { dimensions }: ModelIdentity): boolean =>
+  dimensions !== undefined && dimensions !== dimension;
 
 function failChanged({ type, model }: TypeModelUse, record: ModelRecord): never {
   const args = { type, stored: describeModel(record), configured: describeModel(model) };
