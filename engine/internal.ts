@@ -40,6 +40,7 @@ export { visible } from './base/text/visible.js';
 // System: processes, threads, files
 export { refuseKilled, runChild } from './system/child.js';
 export { keepWorkingDirectory } from './system/working-directory.js';
+export { readStandardInput } from './system/standard-input.js';
 export { startThread } from './system/thread.js';
 export { makeFolder, replaceFile, syncPath } from './fs/durable-file.js';
 export { LargeFile, removeLargeFolder } from './fs/large-file.js';

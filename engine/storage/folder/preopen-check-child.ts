@@ -1,11 +1,12 @@
 // The child process of preopen-check.ts. Reads the data file named on its command line, with the options from
 // its standard input. Runs at low priority, or on several threads for a large file that a start waits for.
-import { readFileSync, statSync, writeSync } from 'node:fs';
+import { statSync, writeSync } from 'node:fs';
 import { availableParallelism, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { DefectError } from '../../base/assert.js';
 import { type ErrorData, toShortageData } from '../../base/errors.js';
+import { readStandardInput } from '../../system/standard-input.js';
 import { startThread } from '../../system/thread.js';
 import {
   type CheckPart,
@@ -28,7 +29,7 @@ interface Work {
 
 async function checkFile(path: string): Promise<void> {
   // One line of JSON, then the checksums as they are in memory. The copy aligns them to words.
-  const input = readFileSync(0);
+  const input = readStandardInput();
   const end = input.indexOf(10) + 1;
   const line = JSON.parse(input.toString('utf8', 0, end)) as Pick<ProbeOptions, 'meta' | 'isCopy'>;
   const { meta, isCopy } = line;

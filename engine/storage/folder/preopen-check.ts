@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type ErrorData, TrellisError, fail, throwShortage } from '../../base/errors.js';
+import { type ErrorData, TrellisError, excerpt, fail, throwShortage } from '../../base/errors.js';
 import { refuseKilled, runChild } from '../../system/child.js';
 import { type CheckOptions, type DataErrors, checkData } from '../page/file-check.js';
 
@@ -29,7 +29,7 @@ export async function probeData(
   if (statSync(path).size <= bytesMax) return checkData(path, options);
   const script = fileURLToPath(new URL('./preopen-check-child.js', import.meta.url));
   const { sums = new Uint32Array(0), meta, isCopy } = options;
-  const { status, signal, stdout } = await runChild(process.execPath, [script, path], {
+  const { status, signal, stdout, stderr } = await runChild(process.execPath, [script, path], {
     input: [
       `${JSON.stringify({ meta, isCopy })}\n`,
       new Uint8Array(sums.buffer, sums.byteOffset, sums.byteLength),
@@ -37,10 +37,16 @@ export async function probeData(
     ...(stop && { signal: stop, killSignal: 'SIGKILL' }),
   }).catch(failToStart);
   refuseKilled(signal);
-  if (status !== 0) refuseUnread(signal ?? `exit ${status}`);
+  if (status !== 0) refuseUnread(signal ?? `exit ${status}: ${reasonIn(stderr)}`);
   const reply = JSON.parse(stdout.toString()) as DataErrors | { shortage: ErrorData };
   if ('shortage' in reply) throw new TrellisError(reply.shortage);
   return reply;
+}
+
+/** Returns the line that names the error in the output of a process that an exception has ended. */
+function reasonIn(stderr: Buffer): string {
+  const lines = stderr.toString().split('\n');
+  return excerpt(lines.find((line) => /^\w*Error\b/.test(line)) ?? lines[0] ?? '');
 }
 
 function refuseUnread(end: string): never {

@@ -1,7 +1,12 @@
 // `trellis fmt` formats source files. A file with a syntax error stays unchanged.
 import { lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fail, formatSource, printDiagnostic } from '../../../engine/internal.js';
+import {
+  fail,
+  formatSource,
+  printDiagnostic,
+  readStandardInput,
+} from '../../../engine/internal.js';
 import { processEnvironment } from '../../config/config.js';
 import { printErrorLine, printLine } from '../../telemetry/log.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';
@@ -70,7 +75,7 @@ function formatFiles(paths: readonly string[], isCheck: boolean): number {
 }
 
 function fromStdin(isCheck: boolean): number {
-  const source = readFileSync(0);
+  const source = readStandardInput();
   const text = formatted('stdin', source);
   if (text === undefined) return exitCodes.source;
   if (!isCheck && text !== '') printLine(text.replace(/\n$/, ''));

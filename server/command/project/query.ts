@@ -1,7 +1,7 @@
 // `trellis query` runs a stored query, or one written on the command line. It compiles the query first, to
 // show errors with their position and to read arguments by their types.
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { fail, type Program, TrellisError } from '../../../engine/internal.js';
+import { existsSync, statSync } from 'node:fs';
+import { fail, type Program, readStandardInput, TrellisError } from '../../../engine/internal.js';
 import type { Config } from '../../config/config.js';
 import { exitCodes, exitCodeOf, reportFailure } from '../../lifecycle/exit-code.js';
 import { refuseFolder } from '../../project/new-project.js';
@@ -72,7 +72,7 @@ function wordsOf(texts: readonly string[]): CallWords {
     existsSync(first) &&
     statSync(first).isDirectory();
   const [text, ...words] = (hasProject ? rest : [first, ...rest]) as [string, ...string[]];
-  const read = text === '-' ? readFileSync(0, 'utf8') : text;
+  const read = text === '-' ? readStandardInput().toString() : text;
   return { ...(hasProject && { project: first }), text: read, words };
 }
 
