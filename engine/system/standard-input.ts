@@ -1,13 +1,13 @@
 // Reads the standard input of this process to its end.
-// Invariant: the input of a slow writer is whole. `readFileSync(0)` fails with EAGAIN instead if the input is a
-// non-blocking pipe or socket, as between two Node processes, and the next bytes have not arrived.
+// Invariant: the input of a slow writer is whole. `readFileSync(0)` fails with EAGAIN instead, if the input is
+// a non-blocking pipe or socket, as between two Node processes, and the next bytes have not arrived.
 import { readSync } from 'node:fs';
 
 const pieceBytes = 65_536;
 /** Milliseconds between two attempts to read. */
 const waitMs = 2;
 
-const never = new Int32Array(new SharedArrayBuffer(4));
+const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 
 export function readStandardInput(): Buffer {
   const pieces: Buffer[] = [];
@@ -28,7 +28,7 @@ function readPiece(piece: Buffer): number {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EOF') return 0;
       if (code !== 'EAGAIN') throw error;
-      Atomics.wait(never, 0, 0, waitMs);
+      Atomics.wait(sleepCell, 0, 0, waitMs);
     }
   }
 }
