@@ -1,29 +1,29 @@
 // Reads the standard input of this process to its end.
 // Invariant: the input of a slow writer is whole. `readFileSync(0)` fails with EAGAIN instead, if the input is
-// a non-blocking pipe or socket, as between two Node processes, and the next bytes have not arrived.
+// a non-blocking pipe, as between two Node processes, and the next bytes have not arrived.
 import { readSync } from 'node:fs';
 
-const pieceBytes = 65_536;
+const chunkBytes = 65_536;
 /** Milliseconds between two attempts to read. */
 const waitMs = 2;
 
 const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 
 export function readStandardInput(): Buffer {
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   for (;;) {
-    const piece = Buffer.allocUnsafe(pieceBytes);
-    const count = readPiece(piece);
-    if (count === 0) return Buffer.concat(pieces);
-    pieces.push(piece.subarray(0, count));
+    const chunk = Buffer.allocUnsafe(chunkBytes);
+    const count = readChunk(chunk);
+    if (count === 0) return Buffer.concat(chunks);
+    chunks.push(chunk.subarray(0, count));
   }
 }
 
 /** Returns the number of bytes that were read, after a wait if there are none yet; 0 at the end. */
-function readPiece(piece: Buffer): number {
+function readChunk(chunk: Buffer): number {
   for (;;) {
     try {
-      return readSync(0, piece);
+      return readSync(0, chunk);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EOF') return 0;
