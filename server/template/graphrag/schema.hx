@@ -7,9 +7,10 @@ N::Document {
     added: Date DEFAULT NOW
 }
 
-// The embedding is implicit. `position`: the first chunk of a document is 0.
+// The embedding is implicit. Keyword search reads `text` only, also if you add properties. `position`: the
+// first chunk of a document is 0.
 V::Chunk {
-    text: String,
+    SEARCH text: String,
     position: U32
 }
 
