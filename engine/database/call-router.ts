@@ -13,12 +13,14 @@ import { type CallInput, callOf, nameOf } from './call/call.js';
 import type { AheadCall, CallOptions } from './call/options.js';
 import { failUnknown, queryNumber } from './call/query-table.js';
 import { type ExecutorServices, decodeCall } from './call/run-request.js';
+import { directArguments } from '../json/direct-arguments.js';
 import type { MemoryWatch } from './maintenance/memory-watch.js';
 import type { DiskMonitor } from './maintenance/disk-monitor.js';
 import type { Dispatcher } from './lane/dispatcher.js';
 import type { InlineReads } from './lane/inline-reads.js';
 import type { WriterClient } from './lane/writer-client.js';
 import type { QueryMetrics } from './metrics/query-metrics.js';
+import { isSchemaChanged } from './schema/reload-retry.js';
 import type { SchemaGuard } from './schema/schema-guard.js';
 import {
   type ModelChoice,
@@ -45,6 +47,9 @@ export interface AdmissionParts {
   /** Fails while the database accepts no calls. */
   checkAlive: () => void;
 }
+
+const noBody = new Uint8Array(0);
+const noOptions: CallOptions = {};
 
 export class CallRouter {
   #queries = new Map<string, { query: Query; number: number }>();
@@ -100,6 +105,33 @@ export class CallRouter {
     return this.#runInLane(plan, { query: number, schema, body, idempotency }, options);
   }
 
+  /**
+   * Runs a short read on this thread with the arguments of an embedded caller, without JSON between. Returns
+   * undefined, without side effects, if the call takes the usual way.
+   */
+  readDirectly(name: string, object: object): Uint8Array | undefined {
+    const entry = this.#queries.get(name);
+    if (entry === undefined) return undefined;
+    const { query, number } = entry;
+    const { plan } = query;
+    const { inline, guard, limits } = this.parts;
+    if (plan.writes || plan.embeds.length > 0 || !inline.allows(number, plan, 0)) return undefined;
+    if (inline.mayDefer(number, plan, 0) || inline.turns.mustWait(undefined)) return undefined;
+    const args = directArguments(object, plan.parameters, limits);
+    if (args === undefined) return undefined;
+    this.parts.checkAlive();
+    const { schema } = guard;
+    const input = { query: number, schema, body: noBody, args };
+    try {
+      return guard.run(schema, (view) =>
+        inline.run(view, plan, input, limits.query_time, noOptions),
+      )?.body;
+    } catch (error) {
+      if (!isSchemaChanged(error)) throw error;
+      return undefined;
+    }
+  }
+
   /** Runs a plan that has no name. */
   run(
     plan: Plan,
@@ -108,7 +140,7 @@ export class CallRouter {
     options: CallOptions,
   ): ExecutionResult | Promise<ExecutionResult> {
     const { schema } = this.parts.guard;
-    return this.#run(plan, { query: -1, schema, body: new Uint8Array(0), args, items }, options);
+    return this.#run(plan, { query: -1, schema, body: noBody, args, items }, options);
   }
 
   #run(

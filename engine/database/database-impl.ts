@@ -302,6 +302,10 @@ class DatabaseImpl implements Database {
     return this.#reloads.retryAcrossReload(() => this.#admission.call(name, body, options), bodyOf);
   }
 
+  readDirectly(name: string, args: object): Uint8Array | undefined {
+    return this.#admission.readDirectly(name, args);
+  }
+
   refusal(name: string, bytes: number, caller?: CallOptions['caller']): ErrorData | undefined {
     if (!this.#lifecycle.is('serving')) return undefined;
     return this.#admission.refusal(name, bytes, caller);

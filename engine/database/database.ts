@@ -41,6 +41,11 @@ export interface Database {
    */
   call(name: string, body: Uint8Array, options?: CallOptions): Uint8Array | Promise<Uint8Array>;
   /**
+   * Runs a short read on this thread, with arguments that need no JSON text. Returns undefined, without side
+   * effects, if the query or its arguments need `call`.
+   */
+  readDirectly?(name: string, args: object): Uint8Array | undefined;
+  /**
    * Returns the error with which a call of this query with a body of this length would be refused for lack of
    * capacity, before the body has arrived. Returns undefined when the call would be accepted, or when that is
    * not known yet.

@@ -135,6 +135,10 @@ async function openEmbedded(options: OpenOptions): Promise<EmbeddedDatabase> {
       checkOpen(database);
       return name === adHocName ? callAdHoc(database, body, complete) : database.call(name, body);
     },
+    readDirectly: (name, args) => {
+      checkOpen(database);
+      return database.readDirectly?.(name, args);
+    },
     replyOf: (name) => {
       const { schema, queries } = database.program;
       const query = queries.find((each) => each.name === name);

@@ -8,6 +8,7 @@ import type { EmbedSite, Plan } from '../plan/plan.js';
 import type { Catalog, ReadView } from '../storage/table/view-types.js';
 import { builtPlan, PlanBuilder } from './build/build.js';
 import { readText } from './runtime/step-argument.js';
+import { ByteArena } from './runtime/byte-arena.js';
 import type { CollectTexts, Execute, ExecutionContext } from './runtime/execute.js';
 import { rowsOf } from './runtime/flow.js';
 import { Frame } from './runtime/frame.js';
@@ -19,11 +20,19 @@ const reusedBytesMax = 1 << 20;
 
 let writer = new ByteWriter();
 
+/** Small replies share memory: an allocation for each would take longer than most of the read. */
+const smallBytesMax = 1024;
+const replies = new ByteArena(8 * smallBytesMax);
+
+function takeReply(out: ByteWriter): Uint8Array {
+  return out.length > smallBytesMax ? out.take() : replies.copy(out.bytes, out.length);
+}
+
 /** Runs a plan on one view. It is synchronous and never reentered on one thread. */
 export const execute: Execute = (plan, args, context) => {
   const { statements, output, profile } = builtPlan(plan, context.view.catalog);
   profile?.reset();
-  const started = context.clock?.() ?? 0;
+  const started = profile ? (context.clock?.() ?? 0) : 0;
   const frame = new Frame(plan.slotCount, args, context);
   if (writer.bytes.length > reusedBytesMax) writer = new ByteWriter();
   const out = writer;
@@ -32,7 +41,7 @@ export const execute: Execute = (plan, args, context) => {
   const items = output(frame, out);
   const max = context.limits.result_bytes;
   if (out.length > max) fail('RESULT_TOO_LARGE', { max, unit: 'bytes' });
-  const reply = out.take();
+  const reply = takeReply(out);
   const body = profile ? withProfile(reply, plan, profile, context, started) : reply;
   const { rows, visits } = frame;
   return items ? { body, items, rows, visits } : { body, rows, visits };

@@ -15,7 +15,7 @@ import {
   wrongType,
 } from './validation-error.js';
 import { decodeScalar } from './scalar.js';
-import { scanJson } from './scan.js';
+import { scanJson, scanJsonOnce } from './scan.js';
 import { pointerTo } from './pointer.js';
 import type { JsonView } from './view.js';
 
@@ -26,7 +26,10 @@ const namesListed = 20;
  * BODY_NOT_OBJECT.
  */
 export function scanBody(body: Uint8Array, limits: Limits): JsonView {
-  const root = scanJson(body, limits);
+  return checkRoot(scanJson(body, limits));
+}
+
+function checkRoot(root: JsonView): JsonView {
   if (root.kind !== 'object' && root.kind !== 'null')
     fail('BODY_NOT_OBJECT', { kind: describe(root) });
   return root;
@@ -43,7 +46,8 @@ export function decodeParameters(
   limits: Limits,
   strict = false,
 ): Argument[] {
-  const root = scanBody(body, limits);
+  // The arguments are decoded before the next scan.
+  const root = checkRoot(scanJsonOnce(body, limits));
   return decodeArguments(root, parameters, { owner, limits, strict, prefix: '', errors: [] });
 }
 

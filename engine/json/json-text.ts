@@ -19,7 +19,7 @@ const refuse = (got: string): never => {
 };
 
 /** Text that needs no escapes. Most texts match and are short. */
-const plainText = /^[ !#-[\]-~]{0,64}$/;
+export const plainText = /^[ !#-[\]-~]{0,64}$/;
 
 function quoteText(text: string): string {
   if (plainText.test(text)) return `"${text}"`;

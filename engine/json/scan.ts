@@ -51,11 +51,20 @@ const emptyObject = new Uint8Array([OBJECT_START, OBJECT_END]);
  * DUPLICATE_MEMBER.
  */
 export function scanJson(body: Uint8Array, limits: Limits): JsonView {
+  return scanBytes(body, limits, false);
+}
+
+/** Like `scanJson`, but the view is valid only until the next scan on this thread. */
+export function scanJsonOnce(body: Uint8Array, limits: Limits): JsonView {
+  return scanBytes(body, limits, true);
+}
+
+function scanBytes(body: Uint8Array, limits: Limits, isTransient: boolean): JsonView {
   const bytes = body.length === 0 ? emptyObject : body;
   const scanner = new Scanner(bytes, limits);
   try {
     const used = scanner.run();
-    return new TapeView(bytes, tape.slice(0, used), 0);
+    return new TapeView(bytes, isTransient ? tape : tape.slice(0, used), 0);
   } finally {
     if (tape.length > reusedWords) tape = new Int32Array(1024);
   }

@@ -123,8 +123,11 @@ export interface Storage {
   committedSeq(): number;
   /** Deletes log entries up to and including a sequence. */
   trimLog(upToSeq: number): void;
-  /** Defragments for a few milliseconds, in a separate transaction. Returns false when nothing is due. */
-  repack(): boolean;
+  /**
+   * Defragments for a few milliseconds, in a separate transaction. `isBusy`: others are writing, so only a
+   * table that has grown much is worth it. Returns false when nothing is due.
+   */
+  repack(isBusy: boolean): boolean;
   /** Number of puts and removals since this thread opened the store. */
   readonly puts: number;
   /** Whether this process may write, including files next to the store. */
@@ -294,9 +297,9 @@ class OpenStorage implements Storage {
     this.#writing.trimLog(upToSeq);
   }
 
-  repack(): boolean {
+  repack(isBusy: boolean): boolean {
     const repacker = (this.#repacker ??= new Repacker(this.env));
-    const { due } = repacker;
+    const due = repacker.due(isBusy);
     if (due === 'read') repacker.step();
     if (due === 'write') this.env.transactLocally(() => repacker.step());
     return due !== undefined;

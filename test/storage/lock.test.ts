@@ -317,7 +317,7 @@ describe('the beat of a holder', () => {
     const descriptor = openSync(path, flags);
     prepare(path);
     const file = new LockFile(path, descriptor);
-    const token = { path, nonce, descriptor };
+    const token = { path, nonce, descriptor, ...file.identity };
     expect([file.beat(token), file.beat(token)]).toEqual([goesOn, goesOn]);
     closeSync(descriptor);
   });

@@ -54,7 +54,7 @@ export class AttachHost {
       case 'call': {
         const { id, name, body } = message;
         try {
-          send(port, { kind: 'answer', id, body: await this.options.call(name, body) });
+          send(port, { kind: 'answer', id, body: ownBytes(await this.options.call(name, body)) });
         } catch (error) {
           send(port, { kind: 'answer', id, error: toErrorData(error).error });
         }
@@ -106,6 +106,10 @@ export class AttachHost {
     for (const port of this.#ports.keys()) port.close();
   }
 }
+
+/** A message copies the whole memory of a view, which small replies share with others. */
+const ownBytes = (bytes: Uint8Array): Uint8Array =>
+  bytes.length === bytes.buffer.byteLength ? bytes : bytes.slice();
 
 function send(port: MessagePort, message: ToAttached): void {
   port.postMessage(message);

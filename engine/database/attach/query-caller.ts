@@ -86,16 +86,21 @@ export interface CallsOptions extends AnswerOptions {
   /** Returns the current program. */
   program: () => Pick<Program, 'schema' | 'queries'>;
   send: (name: string, body: Uint8Array) => Uint8Array | Promise<Uint8Array>;
+  /** Runs a short read without JSON between. Returns undefined if the call takes the way of `send`. */
+  readDirectly?: (name: string, args: Arguments) => Uint8Array | undefined;
   /** Returns the reply type in the current program, or undefined for an unknown query. */
   replyOf: (name: string) => { schema: Schema; reply: ReplyType } | undefined;
 }
 
 export function callsOf(options: CallsOptions): ByteCalls & AnyCalls {
-  const { send, replyOf, program, int64: defaultInt64 } = options;
+  const { send, readDirectly, replyOf, program, int64: defaultInt64 } = options;
   const callBytes: ByteCalls['callBytes'] = (name, args) => {
     try {
       if (typeof name !== 'string') refuseArgument('name', 'String', name);
-      return send(name, args === undefined ? new Uint8Array(0) : encode(args));
+      if (args === undefined) return send(name, noBytes);
+      const isObject = typeof args === 'object' && args !== null;
+      const reply = isObject ? readDirectly?.(name, args) : undefined;
+      return reply ?? send(name, encode(args));
     } catch (error) {
       return throwAtCaller(error, callBytes);
     }
@@ -115,7 +120,8 @@ export function callsOf(options: CallsOptions): ByteCalls & AnyCalls {
       if (int64 !== undefined && int64 !== 'bigint' && int64 !== 'string') {
         refuseArgument('int64', '"bigint" or "string"', int64);
       }
-      const text = decoder.decode(await callBytes(name, args));
+      const reply = callBytes(name, args);
+      const text = textOf(reply instanceof Uint8Array ? reply : await reply);
       if (shape?.decode !== undefined) return shape.decode(text) as T;
       if (int64 === undefined) return JSON.parse(text) as T;
       return decodeReply(text, replyPath(name, int64)) as T;
@@ -131,8 +137,12 @@ function refuseArgument(param: string, type: string, value: unknown): never {
   return fail('PARAM_TYPE', { param, type, got: excerpt(String(value)) });
 }
 
+const noBytes = new Uint8Array(0);
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+
+/** Decodes UTF-8. A Buffer decodes a short reply in half the time of a TextDecoder. */
+const textOf = ({ buffer, byteOffset, length }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, length).toString();
 
 /** Returns the arguments as JSON text. A bigint is printed as bare digits, a typed array as a list. */
 function encode(args: Arguments): Uint8Array {

@@ -31,7 +31,7 @@ import {
 import { CommitDelay, notRun, takeGroup } from './commit-delay.js';
 import { transactionHold } from './safe-exit.js';
 import { GroupCommit, type QueuedWrite, workOf } from './group-commit.js';
-import { LoadWriter } from '../load/load-writer.js';
+import { type LoadCommand, LoadWriter } from '../load/load-writer.js';
 import { runReembed } from '../reembed/reembed-writer.js';
 import type { FromWriter, LaneError, ToWriter, WriterSetup } from './message.js';
 import { unpack } from '../call/serialize-plan.js';
@@ -88,6 +88,8 @@ class WriterLane {
   #follower: LogFollower | undefined;
   readonly #fence: WriteFence;
   #keeping: NodeJS.Timeout | undefined;
+  /** Whether anything was written since the last round of maintenance. */
+  #hasWritten = false;
   #lastSnapshotAt = performance.now();
 
   constructor(
@@ -397,6 +399,7 @@ class WriterLane {
       this.#writerMetrics.set('applied_seq', this.#storage.committedSeq());
       this.#control.publishCommit();
       this.#logClient?.publish();
+      this.#hasWritten = true;
       this.#runMaintenance();
       return result;
     } catch (error) {
@@ -440,23 +443,27 @@ class WriterLane {
   #maintain(): void {
     if (this.#fence.closedBecause !== undefined || this.#storage.env.room.isFull) return;
     if (!this.#scheduled) this.#snapshotIfDue();
+    this.#hasWritten = true;
     this.#runMaintenance();
   }
 
   #runMaintenance(): void {
     if (this.#fence.closedBecause !== undefined || this.#storage.env.room.isFull) return;
     this.#keeping ??= setTimeout(() => {
+      const isBusy = this.#hasWritten;
       this.#keeping = undefined;
+      this.#hasWritten = false;
       const isMore = this.#vectors.maintain(upkeepMs);
-      if (this.#repack() || isMore) this.#runMaintenance();
+      // After the last write, one more round sees an idle writer.
+      if (this.#repack(isBusy) || isMore || isBusy) this.#runMaintenance();
     }, upkeepPauseMs).unref();
   }
 
   /** Runs one step of defragmentation. Damage stops it without a change; requests will report the damage. */
-  #repack(): boolean {
+  #repack(isBusy: boolean): boolean {
     if (this.#fence.closedBecause !== undefined) return false;
     try {
-      return this.#storage.repack();
+      return this.#storage.repack(isBusy);
     } catch {
       // The write fence knows of a failed commit, or the disk is full.
       return false;

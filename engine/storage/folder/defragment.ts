@@ -29,8 +29,13 @@ const fillAfter = 0.95;
 const fillMin = 0.82;
 /** Smaller tables are not worth the writes. */
 const pagesMin = 64;
-/** If a pass did not make a table denser, the table is measured again when it has grown by this factor. */
+/**
+ * A table is measured again when it has grown by this factor since the last pass, which has read or written
+ * the whole table. While others write, the second factor holds: with the first one, a table that only grows
+ * would be read 20 times for each entry.
+ */
 const growthMin = 1.05;
+const growthWhileBusy = 1.25;
 
 /** Size of one step of the repacker, which takes a few milliseconds. */
 const stepEntries = 3000;
@@ -141,20 +146,22 @@ export class Repacker {
 
   /**
    * Returns the next kind of step: `read` measures a table that has grown, `write` rewrites a run of entries,
-   * undefined means that nothing is due. While no pass is open, each call examines one table.
+   * undefined means that nothing is due. `isBusy`: others are writing; then only much growth begins a pass.
    */
-  get due(): 'read' | 'write' | undefined {
-    this.#pass ??= this.#begin(this.#tables[this.#next++ % this.#tables.length]!);
+  due(isBusy: boolean): 'read' | 'write' | undefined {
+    for (let i = 0; i < this.#tables.length && this.#pass === undefined; i++) {
+      this.#pass = this.#begin(this.#tables[this.#next++ % this.#tables.length]!, isBusy);
+    }
     if (this.#pass === undefined) return undefined;
     return this.#pass.kind === 'measure' ? 'read' : 'write';
   }
 
-  #begin(table: Table<unknown>): Pass | undefined {
+  #begin(table: Table<unknown>, isBusy: boolean): Pass | undefined {
     const { pages } = table.extent;
+    const growth = isBusy ? growthWhileBusy : growthMin;
+    if (pages < pagesMin || pages < (this.#known.get(table.name) ?? 0) * growth) return undefined;
     const { first } = table;
-    const isGrown = pages >= pagesMin && pages >= (this.#known.get(table.name) ?? 0) * growthMin;
-    if (!isGrown || first === undefined) return undefined;
-    return { table, kind: 'measure', from: first, bytes: 0 };
+    return first === undefined ? undefined : { table, kind: 'measure', from: first, bytes: 0 };
   }
 
   /**

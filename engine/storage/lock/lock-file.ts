@@ -44,6 +44,9 @@ export interface LockToken {
   nonce: string;
   /** File descriptor of LOCK. It stays open while the directory is held, and is the same in all threads. */
   descriptor: number;
+  /** The opened file: its inode and its device. */
+  inode: number;
+  device: number;
 }
 
 const headSize = 512;
@@ -116,18 +119,18 @@ const nonceBytes = Buffer.alloc(opening.length + 36);
 /**
  * Whether the opened lock file is still at its path and names this hold. Opens no file, so it works without a
  * free descriptor. Throws on a disk error, which does not mean that another process has the directory.
+ * Every commit calls this twice, so it asks the system for nothing that cannot change.
  */
-export function isHeld({ path, nonce, descriptor }: LockToken): boolean {
+export function isHeld({ path, nonce, descriptor, inode, device }: LockToken): boolean {
   const there = statSync(path, { throwIfNoEntry: false });
-  if (there === undefined) return false;
+  if (there === undefined || there.ino !== inode || there.dev !== device) return false;
   try {
-    const { ino, dev } = fstatSync(descriptor);
-    if (there.ino !== ino || there.dev !== dev) return false;
     const size = readSync(descriptor, nonceBytes, 0, nonceBytes.length, 0);
     return nonceBytes.toString('latin1', 0, size) === opening + nonce;
   } catch (error) {
-    // The descriptor was closed.
-    if ((error as NodeJS.ErrnoException).code === 'EBADF') return false;
+    // The descriptor was closed; the last two mean that it leads to something else now.
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (['EBADF', 'ESPIPE', 'EISDIR'].includes(code)) return false;
     throw error;
   }
 }
@@ -142,8 +145,9 @@ export class LockFile {
     readonly descriptor: number,
   ) {}
 
-  get inode(): number {
-    return fstatSync(this.descriptor).ino;
+  get identity(): { inode: number; device: number } {
+    const { ino, dev } = fstatSync(this.descriptor);
+    return { inode: ino, device: dev };
   }
 
   /** Writes a new holder. */

@@ -171,16 +171,20 @@ function claim(
   self: ReturnType<typeof describeSelf>,
   directory: string,
 ): LockToken {
-  const { path, descriptor, inode } = file;
+  const { path, descriptor, identity } = file;
   const grant = lockFile(descriptor);
   const former = readOwner(path);
-  const own = { ...self, inode, held_by: grant === 'granted' ? 'flock' : 'name' } as const;
+  const own = {
+    ...self,
+    inode: identity.inode,
+    held_by: grant === 'granted' ? 'flock' : 'name',
+  } as const;
   const state = grant === 'taken' ? 'alive' : assessHolder(former, own, directory);
   const isWatched = former !== undefined && state === 'unknown';
   if (state === 'alive' || (isWatched && isBeating(path, former))) {
     refuse(former, self);
   }
-  const token = { path, nonce: randomUUID(), descriptor };
+  const token = { path, nonce: randomUUID(), descriptor, ...identity };
   file.claim({ nonce: token.nonce, ...own });
   if (isWatched) {
     // Another process may have watched the same holder: the last one to write holds the lock.
