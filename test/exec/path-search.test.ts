@@ -73,7 +73,19 @@ describe('shortest paths', () => {
         const byAge = (list: Edge[]) => list.sort((a, b) => a.id - b.id);
         const ahead = graphOf(byAge([...all]));
         const { out: into } = graphOf(byAge(bothWays ? [...all] : turned));
-        const found = breadthFirst({ ...ahead, into }, 1, 2);
+        // The order of the ends has no effect.
+        const endsOf = (out: PathGraph['out']) => (id: number) => {
+          const ids = out(id)
+            .filter((_, at) => at % 2 === 1)
+            .reverse();
+          return { ids, count: ids.length };
+        };
+        const oldest = (id: number, passes: (far: number) => boolean) => {
+          const edge = byAge(all.filter((e) => e.from === id && passes(e.to)))[0]!;
+          return { edge: edge.id, far: edge.to };
+        };
+        const ends = { oldest, ahead: endsOf(ahead.out), back: endsOf(into) };
+        const found = breadthFirst({ ...ahead, ends }, 1, 2);
         expect(found).toEqual(breadthFirst(ahead, 1, 2));
         expect(shown(found)).toEqual(best(all, 1, 2, () => 1));
       }),

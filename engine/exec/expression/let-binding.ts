@@ -9,14 +9,7 @@ import { freeSlots } from '../../plan/rule/free-slots.js';
 import type { Builder } from '../runtime/build-context.js';
 import type { Evaluate } from '../runtime/compiled.js';
 import { type Frame, rowBytes } from '../runtime/frame.js';
-import { isListValue, type Value } from '../runtime/value.js';
-
-interface Remembered {
-  value: Value;
-  writes: number;
-  slots: readonly number[];
-  held: Value[];
-}
+import { Element, isListValue, type Value } from '../runtime/value.js';
 
 interface Named {
   slot: number;
@@ -26,9 +19,11 @@ interface Named {
   around: readonly number[];
 }
 
-type Memory = WeakMap<object, Map<number, Remembered>>;
+type NamedValue = NonNullable<Element['named']>;
 
-const memories = new WeakMap<Frame, Memory>();
+/** What is remembered with items that are no elements, by execution. */
+const memories = new WeakMap<Frame, WeakMap<object, NamedValue>>();
+const none: readonly Value[] = [];
 
 /** Returns a function that fills the slots of the names for the current item. */
 export function buildLets(
@@ -49,22 +44,36 @@ export function buildLets(
 
 function recall(frame: Frame, item: Value, named: Named): Value {
   if (typeof item !== 'object' || item === null) return named.evaluate(frame);
-  let memory = memories.get(frame);
-  if (memory === undefined) memories.set(frame, (memory = new WeakMap()));
-  const known = memory.get(item)?.get(named.key);
-  if (known !== undefined && isValid(frame, known, named.around)) return known.value;
+  const { key, around: slots } = named;
+  let known = namedOf(frame, item);
+  while (known !== undefined && known.key !== key) known = known.next;
+  if (known !== undefined && isValid(frame, known, slots)) return known.value;
   const value = named.evaluate(frame);
   frame.reserveMemory(rowBytes * (isListValue(value) ? 1 + value.length : 1));
   frame.tick(1);
-  let ofItem = memory.get(item);
-  if (ofItem === undefined) memory.set(item, (ofItem = new Map()));
-  const { around: slots } = named;
-  const held = slots.map((slot) => frame.slots[slot]!);
-  ofItem.set(named.key, { value, writes: frame.writes, slots, held });
+  const held = slots.length === 0 ? none : slots.map((slot) => frame.slots[slot]!);
+  if (known !== undefined) Object.assign(known, { value, writes: frame.writes, slots, held });
+  else remember(frame, item, { key, value, writes: frame.writes, slots, held, next: undefined });
   return value;
 }
 
-function isValid(frame: Frame, known: Remembered, around: readonly number[]): boolean {
+function namedOf(frame: Frame, item: object): NamedValue | undefined {
+  return item instanceof Element ? item.named : memories.get(frame)?.get(item);
+}
+
+/** Adds a value to those of its item, which its computation may have changed. */
+function remember(frame: Frame, item: object, named: NamedValue): void {
+  named.next = namedOf(frame, item);
+  if (item instanceof Element) {
+    item.named = named;
+    return;
+  }
+  let memory = memories.get(frame);
+  if (memory === undefined) memories.set(frame, (memory = new WeakMap()));
+  memory.set(item, named);
+}
+
+function isValid(frame: Frame, known: NamedValue, around: readonly number[]): boolean {
   const { slots, held, writes } = known;
   if (writes !== frame.writes || slots.length !== around.length) return false;
   return slots.every((slot, i) => slot === around[i] && frame.slots[slot] === held[i]);

@@ -2,6 +2,7 @@
 // breadth-first search over dense ids with one bit per visited element. It runs level by level, so that a
 // consumer that stops early has expanded no further than the level that it needs.
 import { IdSet } from '../../base/id-set.js';
+import { fromOf, kindOf, toOf } from '../../storage/record/record.js';
 import { edgeEnd } from '../runtime/element.js';
 import { batchSizes, type Flow, type IdFlow, openRows, type RowFlow } from '../runtime/flow.js';
 import type { Frame } from '../runtime/frame.js';
@@ -186,17 +187,20 @@ export function otherEnds(input: Flow): RowFlow {
 function* otherEndsRows(frame: Frame, input: Flow): Iterable<readonly Value[]> {
   for (const batch of openRows(input, frame)) {
     frame.tick(batch.length);
-    const ends = batch.flatMap((row): Value[] => {
+    const ends: Value[] = [];
+    for (const row of batch) {
       const far = row instanceof Element ? farEnd(frame, row) : 0;
-      return far === 0 ? [] : [new Element(far)];
-    });
+      if (far !== 0) ends.push(new Element(far));
+    }
     if (ends.length > 0) yield ends;
   }
 }
 
 function farEnd(frame: Frame, { id, origin }: Element): number {
-  const from = edgeEnd(frame, id, 'from');
-  return from === origin ? edgeEnd(frame, id, 'to') : from;
+  const record = frame.peekRecord(id);
+  if (record === undefined || kindOf(record) !== 'edge') return 0;
+  const from = fromOf(record);
+  return from === origin ? toOf(record) : from;
 }
 
 /** Yields the edges, as reached from one of their endpoints. */

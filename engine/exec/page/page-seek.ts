@@ -117,7 +117,7 @@ function* unsetFirst(frame: Frame, order: IndexOrder): Iterable<Uint32Array> {
     yield ids;
   }
   if (commits === undefined || found.length > fewUnset) return;
-  knownUnset.set(property, { commits, ids: found.take() });
+  knownUnset.set(property, { commits, ids: found.take().slice() });
 }
 
 function* findUnset(frame: Frame, order: IndexOrder): Iterable<Uint32Array> {

@@ -61,7 +61,7 @@ export class Frame {
   /** Endpoints of the last created edge. */
   lastEnds: { from?: ResolvedEnd; to?: ResolvedEnd } | undefined;
   /** Values that bindings have computed for their items, by key. */
-  readonly #images = new WeakMap<object, Map<number, Value>>();
+  #images: WeakMap<object, Map<number, Value>> | undefined;
   #reads = 0;
   #edgeCache: EdgeCacheView | undefined;
   #lists = 0;
@@ -153,6 +153,7 @@ export class Frame {
 
   /** Remembers what was computed for an item of a binding. */
   retain(item: object, key: number, value: Value): void {
+    this.#images ??= new WeakMap();
     let images = this.#images.get(item);
     if (images === undefined) this.#images.set(item, (images = new Map()));
     images.set(key, value);
@@ -162,13 +163,13 @@ export class Frame {
 
   /** Returns what was computed for an item, or undefined when nothing was. */
   retainedValue(item: object, key: number): Value | undefined {
-    return this.#images.get(item)?.get(key);
+    return this.#images?.get(item)?.get(key);
   }
 
   /** Gives a copy of an item the computed values of the original. */
   copyRetained(item: object, copy: object): void {
-    const images = this.#images.get(item);
-    if (images !== undefined) this.#images.set(copy, images);
+    const images = this.#images?.get(item);
+    if (images !== undefined) this.#images!.set(copy, images);
   }
 
   /** Number of items printed so far. */

@@ -1,4 +1,5 @@
 // A growing array of dense ids, which graph steps fill and pass on.
+import { newIds } from '../../base/u32-array.js';
 
 const none = new Uint32Array(0);
 const firstLength = 32;
@@ -19,12 +20,15 @@ export class IdBuffer {
   }
 
   #grow(count: number): void {
-    const grown = new Uint32Array(Math.max(this.length + count, this.#ids.length * 2, firstLength));
-    grown.set(this.#ids.subarray(0, this.length));
+    const grown = newIds(Math.max(this.length + count, this.#ids.length * 2, firstLength));
+    if (this.length > 0) grown.set(this.#ids.subarray(0, this.length));
     this.#ids = grown;
   }
 
-  /** Returns the content. Afterwards, the buffer is empty and shares no memory with it. */
+  /**
+   * Returns the content, which the caller copies to keep it beyond the request. Afterwards, the buffer is
+   * empty and shares no element with it.
+   */
   take(): Uint32Array {
     const ids = this.#ids.subarray(0, this.length);
     this.#ids = none;

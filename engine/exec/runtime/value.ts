@@ -25,6 +25,17 @@ export function searchHit(score: number, distance: number): SearchHit {
 /** The hit of every element that no search found. */
 export const noHit = searchHit(Number.NaN, Number.NaN);
 
+/** A value that a projection has computed for its item (expression/let-binding.ts). */
+interface NamedValue {
+  key: number;
+  value: Value;
+  /** Number of writes before it, and the outer slots that it read. */
+  writes: number;
+  slots: readonly number[];
+  held: readonly Value[];
+  next: NamedValue | undefined;
+}
+
 /**
  * One node, edge or vector as a row. `record` is read on first use. In a plan that writes, a bound variable
  * reads it at its binding, so that later changes do not show through it.
@@ -46,6 +57,8 @@ export class Element {
   declare origin: number;
   /** Vector at the binding, if the plan may change or delete it later. */
   declare vector: Float64Array | undefined;
+  /** What named values of projections are for this element; undefined where none was computed. */
+  declare named: NamedValue | undefined;
 
   constructor(readonly id: number) {}
 }
@@ -57,6 +70,7 @@ Element.prototype.fresh = false;
 Element.prototype.hops = -1;
 Element.prototype.origin = 0;
 Element.prototype.vector = undefined;
+Element.prototype.named = undefined;
 
 /** An ordered set of named values: groups, paths, objects and projections. Siblings share `names`. */
 export class RecordValue {

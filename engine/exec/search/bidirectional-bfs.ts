@@ -1,6 +1,8 @@
 // Finds a path with the fewest edges, searching from both ends in turn, level by level, from the side with
 // the smaller level. In a graph of degree d, it reads about 2 d^(n/2) edges instead of d^n. Among equal
 // paths, the one with the earlier edges wins, as in a forward search.
+import type { FarEnds } from '../runtime/edge-list.js';
+import { IdDistances } from './id-distances.js';
 
 /** Nodes and edges in path order; one node more than edges. */
 export interface FoundPath {
@@ -9,33 +11,46 @@ export interface FoundPath {
   weight: number;
 }
 
-/** Adjacency [edge, far, …], oldest edge first. */
-type Pairs = (id: number) => Uint32Array;
+/** What the search reads of a graph. */
+export interface BidirectionalGraph {
+  /** The oldest outgoing edge whose other end passes. There is one. */
+  oldest: (id: number, passes: (far: number) => boolean) => { edge: number; far: number };
+  /** Other ends of the edges in either direction, in any order, valid until the next call. */
+  ahead: (id: number) => FarEnds;
+  back: (id: number) => FarEnds;
+}
 
 /** One side of the search: the visited nodes by distance, and the last level. */
 interface Side {
-  distances: Map<number, number>;
+  distances: IdDistances;
   level: number[];
   depth: number;
 }
 
-const sideOf = (id: number): Side => ({ distances: new Map([[id, 0]]), level: [id], depth: 0 });
+/** Distances from both ends. A search never waits for another one on its thread. */
+const [fromStart, fromGoal] = [new IdDistances(), new IdDistances()];
+
+function sideOf(id: number, distances: IdDistances): Side {
+  distances.clear();
+  distances.add(id, 0);
+  return { distances, level: [id], depth: 0 };
+}
 
 export function fromBothEnds(
-  { out, into }: { out: Pairs; into: Pairs },
+  { oldest, ahead: next, back: before }: BidirectionalGraph,
   start: number,
   goal: number,
 ): FoundPath | undefined {
-  const [ahead, back] = [sideOf(start), sideOf(goal)];
+  const [ahead, back] = [sideOf(start, fromStart), sideOf(goal, fromGoal)];
   let meeting = start === goal ? [start] : [];
   while (meeting.length === 0) {
     if (ahead.level.length === 0 || back.level.length === 0) return undefined;
     meeting =
       ahead.level.length <= back.level.length
-        ? deepen(ahead, out, back.distances)
-        : deepen(back, into, ahead.distances);
+        ? deepen(ahead, next, back.distances)
+        : deepen(back, before, ahead.distances);
   }
-  const levels = levelsTo(new Set(meeting), ahead, into);
+  const levels = levelsTo(new Set(meeting), ahead, before);
   const length = ahead.depth + back.depth;
   const nodes = [start];
   const edges: number[] = [];
@@ -43,29 +58,26 @@ export function fromBothEnds(
     const step = edges.length + 1;
     const leads = (far: number): boolean =>
       step <= ahead.depth ? levels[step]!.has(far) : back.distances.get(far) === length - step;
-    const pairs = out(at);
-    let i = 0;
-    while (!leads(pairs[i + 1]!)) i += 2;
-    edges.push(pairs[i]!);
-    nodes.push(pairs[i + 1]!);
+    const { edge, far } = oldest(at, leads);
+    edges.push(edge);
+    nodes.push(far);
   }
   return { nodes, edges, weight: length };
 }
 
 /** Computes the next level. Returns its nodes that the other side has visited too. */
-function deepen(side: Side, next: Pairs, others: ReadonlyMap<number, number>): number[] {
+function deepen(side: Side, next: BidirectionalGraph['ahead'], others: IdDistances): number[] {
   const { distances } = side;
   const level: number[] = [];
   const meeting: number[] = [];
   side.depth++;
   for (const from of side.level) {
-    const pairs = next(from);
-    for (let i = 1; i < pairs.length; i += 2) {
-      const far = pairs[i]!;
-      if (distances.has(far)) continue;
-      distances.set(far, side.depth);
+    const { ids, count } = next(from);
+    for (let i = 0; i < count; i++) {
+      const far = ids[i]!;
+      if (!distances.add(far, side.depth)) continue;
       level.push(far);
-      if (others.has(far)) meeting.push(far);
+      if (others.get(far) >= 0) meeting.push(far);
     }
   }
   side.level = level;
@@ -73,16 +85,18 @@ function deepen(side: Side, next: Pairs, others: ReadonlyMap<number, number>): n
 }
 
 /** Returns, by distance from the start, the nodes on a shortest path to where the sides met. */
-function levelsTo(meeting: ReadonlySet<number>, { distances, depth }: Side, into: Pairs) {
+function levelsTo(
+  meeting: ReadonlySet<number>,
+  { distances, depth }: Side,
+  back: BidirectionalGraph['back'],
+) {
   const levels: ReadonlySet<number>[] = [];
   levels[depth] = meeting;
   for (let at = depth; at > 1; at--) {
     const before = new Set<number>();
     for (const id of levels[at]!) {
-      const pairs = into(id);
-      for (let i = 1; i < pairs.length; i += 2) {
-        if (distances.get(pairs[i]!) === at - 1) before.add(pairs[i]!);
-      }
+      const { ids, count } = back(id);
+      for (let i = 0; i < count; i++) if (distances.get(ids[i]!) === at - 1) before.add(ids[i]!);
     }
     levels[at - 1] = before;
   }

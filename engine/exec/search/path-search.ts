@@ -2,13 +2,13 @@
 // Nilsson, Raphael 1968), which is Dijkstra's algorithm (1959) when the estimate is 0. The graph is passed as
 // functions. Among equal paths, the one with the earlier edges wins, compared edge by edge from the start.
 // Without weights and conditions, the search runs from both ends (bidirectional-bfs.ts).
-import { type FoundPath, fromBothEnds } from './bidirectional-bfs.js';
+import { type BidirectionalGraph, type FoundPath, fromBothEnds } from './bidirectional-bfs.js';
 
 export interface PathGraph {
   /** Outgoing adjacency [edge, far, …], oldest edge first. */
   out: (id: number) => Uint32Array;
-  /** Like `out`, for incoming edges. Without it, searches only go forwards. */
-  into?: ((id: number) => Uint32Array) | undefined;
+  /** For searches from both ends. Without it, searches only go forwards. */
+  ends?: BidirectionalGraph | undefined;
   /** Weight of an edge, finite and not negative. `from` is the endpoint from which the edge is followed. */
   weight: (edge: number, from: number) => number;
   /** Estimate of the remaining cost. */
@@ -25,10 +25,8 @@ interface Arrival {
  * paths, so the first arrival is the earliest path.
  */
 export function breadthFirst(graph: PathGraph, start: number, goal: number): FoundPath | undefined {
-  const { out, into } = graph;
-  return into === undefined
-    ? forwards(graph, start, goal)
-    : fromBothEnds({ out, into }, start, goal);
+  const { ends } = graph;
+  return ends === undefined ? forwards(graph, start, goal) : fromBothEnds(ends, start, goal);
 }
 
 function forwards(graph: PathGraph, start: number, goal: number): FoundPath | undefined {

@@ -9,10 +9,10 @@ import { type Flow, openRows, type RowFlow } from '../runtime/flow.js';
 import { type Frame, rowBytes } from '../runtime/frame.js';
 import type { MemberReader } from '../runtime/member.js';
 import { breadthFirst, cheapest, type PathGraph } from './path-search.js';
-import type { FoundPath } from './bidirectional-bfs.js';
+import type { BidirectionalGraph, FoundPath } from './bidirectional-bfs.js';
 import { Element, RecordValue, type Value } from '../runtime/value.js';
 import type { Evaluate } from '../runtime/compiled.js';
-import { incidentEdges } from '../runtime/edge-list.js';
+import { farEnds, incidentEdges, oldestEdge } from '../runtime/edge-list.js';
 
 export interface PathStep {
   algorithm: 'bfs' | 'dijkstra' | 'astar';
@@ -85,18 +85,29 @@ function graphOf(frame: Frame, step: PathStep): PathGraph {
     frame.slots[condition!.slot] = edgeFrom(edge, from);
     return condition!.value(frame) === true;
   };
-  const read = (id: number, side: 'out' | 'in' | 'both'): Uint32Array => {
-    const pairs = incidentEdges(frame, id, labels, side);
-    frame.tick(1 + (pairs.length >> 1));
-    frame.reserveMemory((pairs.length >> 1) * rowBytes);
-    return pairs;
+  const charge = (edges: number): void => {
+    frame.tick(1 + edges);
+    frame.reserveMemory(edges * rowBytes);
+  };
+  const oldest: BidirectionalGraph['oldest'] = (id, passes) => {
+    const found = oldestEdge(frame, id, step, passes);
+    charge(found.words >> 1);
+    return found;
+  };
+  const endsIn = (side: 'out' | 'in' | 'both') => (id: number) => {
+    const ends = farEnds(frame, id, labels, side);
+    charge(ends.count);
+    return ends;
   };
   return {
     // A condition needs the edge as it is followed from the start, so it excludes the backward search.
-    into:
-      condition === undefined ? (id) => read(id, direction === 'both' ? 'both' : 'in') : undefined,
+    ends:
+      condition === undefined
+        ? { oldest, ahead: endsIn(direction), back: endsIn(direction === 'both' ? 'both' : 'in') }
+        : undefined,
     out(id) {
-      const pairs = read(id, direction);
+      const pairs = incidentEdges(frame, id, labels, direction);
+      charge(pairs.length >> 1);
       if (condition === undefined) return pairs;
       const followed = new IdBuffer();
       for (let at = 0; at < pairs.length; at += 2) {

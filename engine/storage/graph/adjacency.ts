@@ -10,6 +10,7 @@
 // Invariant: the head exists exactly while the degree is above 0. Every edge id of a chunk is at least its
 // `lowest` and below the `lowest` of the next chunk.
 import { fail } from '../../base/errors.js';
+import { newIds } from '../../base/u32-array.js';
 import { checkIntegrity } from '../../base/integrity.js';
 import type { UndoLog } from '../table/undo-log.js';
 import { checksumSize } from '../table/checksum.js';
@@ -60,12 +61,12 @@ export function readDegree(table: Table<AdjacencyKey>, id: number, label: number
   return head === undefined ? 0 : getWord(head, 4);
 }
 
-/** Returns the list as [edge, far, edge, far, ...], oldest first. */
+/** Returns the list as [edge, far, edge, far, ...], oldest first. Copy it to keep it beyond the request. */
 export function readAdjacency(table: Table<AdjacencyKey>, id: number, label: number): Uint32Array {
   let head = peekChunk(table, id, label, 0);
   if (head === undefined) return none;
   const sealed = getWord(head, 0);
-  const words = new Uint32Array(2 * getWord(head, 4));
+  const words = newIds(2 * getWord(head, 4));
   if (sealed > 0) head = head.slice();
   let at = 0;
   for (let chunk = 1; chunk <= sealed; chunk++) {
