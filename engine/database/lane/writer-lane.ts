@@ -31,7 +31,7 @@ import {
 import { CommitDelay, notRun, takeGroup } from './commit-delay.js';
 import { transactionHold } from './safe-exit.js';
 import { GroupCommit, type QueuedWrite, workOf } from './group-commit.js';
-import { type LoadCommand, LoadWriter } from '../load/load-writer.js';
+import { LoadWriter } from '../load/load-writer.js';
 import { runReembed } from '../reembed/reembed-writer.js';
 import type { FromWriter, LaneError, ToWriter, WriterSetup } from './message.js';
 import { unpack } from '../call/serialize-plan.js';

@@ -57,7 +57,9 @@ function vectorOf(key: string): number[] {
   return Array.from({ length: 16 }, () => next() * 2 - 1);
 }
 
-const wordOf = (key: string): string => `zq${key.replaceAll('-', 'x')}zq`;
+/** A word of letters only: one with digits is also found by its parts. */
+const wordOf = (key: string): string =>
+  `zq${key.replaceAll('-', 'x').replace(/\d/g, (digit) => 'abcdefghij'[Number(digit)]!)}zq`;
 
 /** One write that was sent, and what its key has after it. */
 interface Attempt {

@@ -94,8 +94,9 @@ export function vectorOf(key: string, n: number): number[] {
   return Array.from({ length: 16 }, () => random.next() * 2 - 1);
 }
 
-/** A word that only this state of a unit has. */
-export const wordOf = (key: string, n: number): string => `zq${key.replace('-', 'x')}n${n}zq`;
+/** A word that only this state of a unit has, of letters only: one with digits is also found by its parts. */
+export const wordOf = (key: string, n: number): string =>
+  `zq${key.replace('-', 'x')}n${n}zq`.replace(/\d/g, (digit) => 'abcdefghij'[Number(digit)]!);
 
 const contentOf = (key: string, n: number) => ({
   key,

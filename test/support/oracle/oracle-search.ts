@@ -89,8 +89,12 @@ export function searchWithin(run: Run, step: StepOf<'searchWithin'>, rows: reado
   return best(query, elements);
 }
 
-/** Texts of the oracle's worlds consist of words that are their own stems and no stop words. */
-const termsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+/** Texts of the oracle's worlds consist of symbols, and of words that are their own stems and no stop words. */
+const termsOf = (text: string): string[] =>
+  text
+    .normalize('NFKC')
+    .toLowerCase()
+    .match(/[\p{L}\p{N}]+|[\p{So}\p{Extended_Pictographic}]/gu) ?? [];
 
 /** The terms of an element. */
 function documentOf({ values, type }: OracleElement): string[] {
