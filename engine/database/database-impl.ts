@@ -3,7 +3,6 @@
 // itself.
 import { join } from 'node:path';
 import { type ErrorData, fail } from '../base/errors.js';
-import type { Purpose } from '../embed/embedder.js';
 import type { DatabaseSample } from './metrics/definitions.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/runtime/execute.js';
 import type { ClusterNode } from '../cluster/node.js';
@@ -320,15 +319,9 @@ class DatabaseImpl implements Database {
     return this.#reloads.failAcrossReload(() => this.#admission.run(plan, args, items, options));
   }
 
-  embed(
-    model: string | undefined,
-    vectorType: string | undefined,
-    texts: readonly string[],
-    budgetMs: number,
-    purpose?: Purpose,
-  ): Promise<Float64Array[]> {
+  embed(...call: Parameters<Database['embed']>): Promise<Float64Array[]> {
     this.#lifecycle.checkServing();
-    return this.#admission.embed(model, vectorType, texts, budgetMs, purpose);
+    return this.#admission.embed(...call);
   }
 
   embedAhead(call: AheadCall, budgetMs: number): Promise<Uint8Array> | undefined {

@@ -1,6 +1,6 @@
 // Reads the standard input of this process to its end.
-// Invariant: the input of a slow writer is whole. `readFileSync(0)` fails with EAGAIN instead, if the input is
-// a non-blocking pipe, as between two Node processes, and the next bytes have not arrived.
+// Invariant: the input of a slow writer is whole. If the input is a non-blocking pipe, as between two Node
+// processes, `readFileSync(0)` fails with EAGAIN instead when the next bytes have not arrived.
 import { readSync } from 'node:fs';
 
 const chunkBytes = 65_536;

@@ -88,8 +88,9 @@ describe('the package', () => {
   const main = join(folder, 'node_modules/trellisdb/dist/bin/main.js');
 
   it('holds what runs and the manual, and nothing else', () => {
-    // 100 KB are the licenses of bundled code and the bill of materials, 1 MB is the manual.
-    expect(unpackedSize).toBeLessThan(7_400_000);
+    // 100 KB are the licenses of bundled code and the bill of materials, 1 MB is the manual, and 130 KB are
+    // the stems and stop words of 14 languages.
+    expect(unpackedSize).toBeLessThan(7_800_000);
     for (const needed of [
       'README.md',
       'LICENSE',

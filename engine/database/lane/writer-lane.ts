@@ -31,6 +31,7 @@ import {
 import { CommitDelay, notRun, takeGroup } from './commit-delay.js';
 import { transactionHold } from './safe-exit.js';
 import { GroupCommit, type QueuedWrite, workOf } from './group-commit.js';
+import { IdleMaintenance } from '../maintenance/idle-maintenance.js';
 import { LoadWriter } from '../load/load-writer.js';
 import { runReembed } from '../reembed/reembed-writer.js';
 import type { FromWriter, LaneError, ToWriter, WriterSetup } from './message.js';
@@ -45,10 +46,6 @@ import { asSchemaEntry } from '../replication/schema-entry.js';
 import { appendTableHashes } from '../replication/table-check.js';
 import type { ExecutorServices } from '../call/run-request.js';
 import { type VectorStore, openVectorStore } from '../vectors/vector-store.js';
-
-/** Milliseconds of one slice of index maintenance, and of the pause between slices. */
-const upkeepMs = 5;
-const upkeepPauseMs = 100;
 
 /** Milliseconds between two heartbeats of the writer. */
 const beatMs = 500;
@@ -87,9 +84,11 @@ class WriterLane {
   readonly #logClient: LogClient | undefined;
   #follower: LogFollower | undefined;
   readonly #fence: WriteFence;
-  #keeping: NodeJS.Timeout | undefined;
-  /** Whether anything was written since the last round of maintenance. */
-  #hasWritten = false;
+  readonly #maintenance = new IdleMaintenance({
+    isStopped: () => this.#mayNotWrite,
+    maintainVectors: (ms) => this.#vectors.maintain(ms),
+    repack: (isBusy) => this.#storage.repack(isBusy),
+  });
   #lastSnapshotAt = performance.now();
 
   constructor(
@@ -163,6 +162,10 @@ class WriterLane {
     this.#begin();
   }
 
+  get #mayNotWrite(): boolean {
+    return this.#fence.closedBecause !== undefined || this.#storage.env.room.isFull;
+  }
+
   #log(
     level: 'debug' | 'info' | 'warn' | 'error',
     message: string,
@@ -180,7 +183,7 @@ class WriterLane {
     watchDiskSpace(this.#storage, this.#port);
     this.#port.on('message', (message: ToWriter) => this.#receive(message));
     this.#send({ kind: 'ready', indexes: this.#vectors.handles() });
-    this.#runMaintenance();
+    this.#maintenance.schedule();
     if (cluster && this.#logClient) this.#follow(cluster.port, this.#logClient);
   }
 
@@ -399,8 +402,7 @@ class WriterLane {
       this.#writerMetrics.set('applied_seq', this.#storage.committedSeq());
       this.#control.publishCommit();
       this.#logClient?.publish();
-      this.#hasWritten = true;
-      this.#runMaintenance();
+      this.#maintenance.noteWrite();
       return result;
     } catch (error) {
       this.#fence.failedBefore(error);
@@ -441,33 +443,9 @@ class WriterLane {
    * share of the time of a writer that is never idle.
    */
   #maintain(): void {
-    if (this.#fence.closedBecause !== undefined || this.#storage.env.room.isFull) return;
+    if (this.#mayNotWrite) return;
     if (!this.#scheduled) this.#snapshotIfDue();
-    this.#hasWritten = true;
-    this.#runMaintenance();
-  }
-
-  #runMaintenance(): void {
-    if (this.#fence.closedBecause !== undefined || this.#storage.env.room.isFull) return;
-    this.#keeping ??= setTimeout(() => {
-      const isBusy = this.#hasWritten;
-      this.#keeping = undefined;
-      this.#hasWritten = false;
-      const isMore = this.#vectors.maintain(upkeepMs);
-      // After the last write, one more round sees an idle writer.
-      if (this.#repack(isBusy) || isMore || isBusy) this.#runMaintenance();
-    }, upkeepPauseMs).unref();
-  }
-
-  /** Runs one step of defragmentation. Damage stops it without a change; requests will report the damage. */
-  #repack(isBusy: boolean): boolean {
-    if (this.#fence.closedBecause !== undefined) return false;
-    try {
-      return this.#storage.repack(isBusy);
-    } catch {
-      // The write fence knows of a failed commit, or the disk is full.
-      return false;
-    }
+    this.#maintenance.noteWrite();
   }
 
   /** Without its last snapshot a database still opens, only more slowly. */

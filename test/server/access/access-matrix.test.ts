@@ -44,7 +44,7 @@ const rpcPing = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 
 /** What operators have done, and what nodes of a cluster ask: where there is none, only operators. */
 const ofOperators =
-  'backup check import import-files query recall reload snapshot verify cluster-check cluster-copied cluster-copy ' +
+  'backup check import import-files query recall reembed reload snapshot verify cluster-check cluster-copied cluster-copy ' +
   'cluster-forget cluster-leave cluster-piece cluster-status cluster-step-down tenants';
 const ofNodes: Record<string, Need> = {
   'cluster-beat': 'any',

@@ -178,6 +178,7 @@ describe('a schema that fits', () => {
       'N::Tool.code is hidden; its values stay stored',
       'N::Tool.name gets an index',
       'N::Tool.weight: F64 is new',
+      'N::Tool: its keyword index is rebuilt, 2 stored',
     ]);
     expect(await printed()).toContain('data: compatible');
     // Checking has changed nothing.
