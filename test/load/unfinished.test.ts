@@ -95,7 +95,7 @@ const works: [string, (path: string) => Promise<unknown>][] = [
         dataDir: path,
         limits: defaultLimits,
         vectorTypes: {},
-        text: { enabled: true },
+        text: { enabled: true, language: 'english' },
       };
       return loadDump(dumped, config as unknown as Config);
     },

@@ -1,7 +1,7 @@
 // Checks that texts of a vector type are embedded by the model that has made its vectors. Runs on the main
 // thread.
 // Invariant: no vector of another model is compared with, or stored next to, the vectors of a type, unless an
-// operator has said that the models agree.
+// operator has said that the models agree, or the query names its model itself.
 import { fail } from '../../base/errors.js';
 import { type ModelIdentity, describeModel, isSameModel } from '../../embed/model-identity.js';
 import type { ReadView } from '../../storage/table/view-types.js';
@@ -54,13 +54,11 @@ export class TypeModels {
     const state = this.stateOf(use.type);
     if (state === undefined) return undefined;
     const { count, record } = state;
+    // The author of the query has chosen its model, also for vectors whose model nobody knows.
+    if (use.isOwn && count > 0) return undefined;
     const fits = record !== undefined && isFit(state, record, use);
     if (fits) return undefined;
-    if (record !== undefined && count > 0) {
-      // The vectors of the query do not fit, and are refused as such.
-      if (use.isOwn && isOfOtherLength(state, use.model)) return undefined;
-      failChanged(use, record);
-    }
+    if (record !== undefined && count > 0) failChanged(use, record);
     if (!use.isStored || !this.parts.canWrite()) return undefined;
     return this.#record(use, count);
   }
@@ -93,9 +91,6 @@ const isFit = (
   record: ModelRecord,
   { model, isOwn }: TypeModelUse,
 ): boolean => isSameModel(record, model, dimension, isOwn);
-
-const isOfOtherLength = ({ dimension }: TypeState, { dimensions }: ModelIdentity): boolean =>
-  dimensions !== undefined && dimensions !== dimension;
 
 function failChanged({ type, model }: TypeModelUse, record: ModelRecord): never {
   const args = { type, stored: describeModel(record), configured: describeModel(model) };
