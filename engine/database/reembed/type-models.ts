@@ -1,7 +1,7 @@
 // Checks that texts of a vector type are embedded by the model that has made its vectors. Runs on the main
 // thread.
-// Invariant: no vector of another model is compared with, or stored next to, the vectors of a type. Exceptions:
-// an operator has said that the models agree, or the query names its model itself.
+// Invariant: no vector of another model is compared with, or stored next to, the vectors of a type. There are
+// two exceptions: an operator has said that the models agree, or the query names its model itself.
 import { fail } from '../../base/errors.js';
 import { type ModelIdentity, describeModel, isSameModel } from '../../embed/model-identity.js';
 import type { ReadView } from '../../storage/table/view-types.js';
