@@ -166,7 +166,7 @@ function distance(friendsOf: (id: number) => number[], a: number, b: number): nu
   return -1;
 }
 
-/** Rows as expected.json has them: SQLite knows no booleans and no lists. */
+/** Converts rows to the form of expected.json, because SQLite has neither booleans nor lists. */
 function rowsOf(query: string, rows: Row[]): Row[] {
   if (query === 'IS7') return rows.map((row) => ({ ...row, knows: row.knows === 1 }));
   if (query === 'IC12')

@@ -72,7 +72,7 @@ function numkong(root: string): string | undefined {
   return undefined;
 }
 
-/** Writes the set as the programs of peers read it; peer-loop.hpp describes the file. */
+/** Writes the vectors and queries to a file for the programs of the peers. peer-loop.hpp describes its format. */
 export function writeData(set: VectorSet, path: string): void {
   const file = openSync(path, 'w');
   const { dimension, base, queries, metric } = set;
@@ -171,7 +171,7 @@ function contenderOf(
   };
 }
 
-/** hnswlib; undefined where it cannot be had. Debian's version knows no filters. */
+/** hnswlib; undefined where it cannot be had. Debian's version has no filters. */
 export function hnswlibCpp(set: VectorSet): Contender | undefined {
   if (!hasHnswlib()) return undefined;
   const program = compile('hnswlib-peer', []);

@@ -34,7 +34,7 @@ export interface DocumentBatch {
 export class TextIndexWriter {
   constructor(private readonly rules: DocumentRules) {}
 
-  /** Adds a document; it has no entry without terms. Defers the postings if the view defers work. */
+  /** Adds a document, unless it has no terms. Defers the postings if the view defers work. */
   add(view: WriteView, label: number, id: number, texts: readonly DocumentText[]): void {
     const document = this.#count(texts);
     if (document.frequencies.size === 0) return;

@@ -11,7 +11,7 @@ import {
 import { startTenants } from './running-tenants.js';
 
 /**
- * A clock that the test advances: other work of this process and the speed of the machine do not matter.
+ * A clock that the test advances. So the test does not depend on the speed of the machine.
  */
 class OwnClock implements Clock {
   #now = 0;

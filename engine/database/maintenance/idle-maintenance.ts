@@ -1,5 +1,6 @@
 // Runs maintenance between the writes of the writer thread: of vector indexes, and defragmentation.
-// Invariant: maintenance never runs after writing has stopped, or while the disk is full.
+// Invariant: after writing has stopped, and while the disk is full, no round is scheduled and no step of
+// defragmentation runs.
 
 /** Milliseconds of one round for the vector indexes. */
 const roundMs = 5;

@@ -33,11 +33,24 @@ export function coerceArguments(
   shape: ArgumentShape,
   limits: Limits,
 ): string | undefined {
-  return coerce({ view: scanBody(args, limits), body: args, limits }, shape);
+  return coerce(scanned(args, limits), shape);
 }
 
+/** Returns the scanned arguments, which are scanned a second time only if one is converted. */
+export function scanCoerced(args: Uint8Array, shape: ArgumentShape, limits: Limits): Received {
+  const received = scanned(args, limits);
+  const text = coerce(received, shape);
+  return text === undefined ? received : scanned(Buffer.from(text), limits);
+}
+
+const scanned = (body: Uint8Array, limits: Limits): Received => ({
+  view: scanBody(body, limits),
+  body,
+  limits,
+});
+
 /** A value inside a scanned body. */
-interface Received {
+export interface Received {
   view: JsonView;
   body: Uint8Array;
   limits: Limits;

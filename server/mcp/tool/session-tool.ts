@@ -1,19 +1,13 @@
 // Offers the session tools (`POST /mcp/<tool>`) as MCP tools, with the members of `data` as arguments. A tool
 // that is called without a session opens one. Every result has the id of the session and the number of items
 // of its traversal.
-import {
-  type JsonView,
-  type Limits,
-  type Schema,
-  scanBody,
-  TrellisError,
-} from '../../../engine/internal.js';
+import { type JsonView, type Limits, type Schema, TrellisError } from '../../../engine/internal.js';
 import { budgetOf } from '../../pipeline/timeout.js';
 import { type ToolForm, toolForms } from '../../openapi/session-tools.js';
 import { callerOf } from '../../handlers/query-handler.js';
 import type { SessionService } from '../../handlers/sessions.js';
 import { shapeOfForm } from './argument-shape.js';
-import { type ArgumentShape, coerceArguments } from './coerce-arguments.js';
+import { type Received, scanCoerced } from './coerce-arguments.js';
 import { type Output, outputOf, textOf } from './output.js';
 import { lazy } from './query-tool.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
@@ -35,8 +29,8 @@ export function sessionTools(options: SessionToolOptions): Tool[] {
       name,
       entry: lazy(() => JSON.stringify(entryOf(name, form, options.limits))),
       call: (call) => {
-        const args = coerced(call.args, shape(), options.limits);
-        return walk(name, form, { ...call, args }, options).catch((error: unknown) =>
+        const received = scanCoerced(call.args, shape(), options.limits);
+        return walk(name, form, { ...call, received }, options).catch((error: unknown) =>
           failWithoutSession(error, options.prefix),
         );
       },
@@ -67,11 +61,6 @@ function entryOf(name: string, form: ToolForm, limits: Limits): object {
   };
 }
 
-function coerced(args: Uint8Array, shape: ArgumentShape, limits: Limits): Uint8Array {
-  const text = coerceArguments(args, shape, limits);
-  return text === undefined ? args : Buffer.from(text);
-}
-
 /** A model does not call `mcp/init`. */
 function failWithoutSession(error: unknown, prefix: string): never {
   if (!(error instanceof TrellisError) || error.code !== 'CONNECTION_NOT_FOUND') throw error;
@@ -84,12 +73,12 @@ const reads: ReadonlySet<string> = new Set(['collect', 'next', 'group_by', 'aggr
 async function walk(
   tool: string,
   { answer }: ToolForm,
-  { exchange, args, key, limit }: ToolCall,
+  { exchange, received, key, limit }: ToolCall & { received: Received },
   { handler, limits }: SessionToolOptions,
 ): Promise<Output> {
   const sessions = handler();
   const caller = callerOf(key, exchange);
-  const view = scanBody(args, limits);
+  const { view, body: args } = received;
   const idView = view.member('connection_id');
   const isNew = idView === undefined || idView.kind === 'null';
   const id = isNew ? sessions.open(caller) : idView.kind === 'string' ? idView.text() : '';

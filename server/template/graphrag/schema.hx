@@ -7,8 +7,8 @@ N::Document {
     added: Date DEFAULT NOW
 }
 
-// The embedding is implicit. Keyword search reads `text` only, also if you add properties. `position`: the
-// first chunk of a document is 0.
+// A vector type always has an embedding. Keyword search reads only `text`, because `text` has the mark SEARCH.
+// The first chunk of a document has `position` 0.
 V::Chunk {
     SEARCH text: String,
     position: U32

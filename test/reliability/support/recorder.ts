@@ -59,7 +59,7 @@ export interface RecorderOptions {
 export class Recorder {
   readonly folder: string;
 
-  /** `folder` exists; the log is written next to the recorded folder. */
+  /** Records the calls on `folder`, which must exist. Writes their log next to that folder. */
   constructor(
     folder: string,
     private readonly log: string,

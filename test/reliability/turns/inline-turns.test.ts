@@ -65,7 +65,7 @@ describe('short reads on one thread', () => {
     loop.take();
     loop.run(1_000);
     const { hog, other } = loop.take();
-    // Without turns, the other caller gets one response for 64 of the hog.
+    // Without turns, the caller of one read gets one response while the busy caller gets 64.
     expect(other! / (hog! + other!)).toBeGreaterThan(0.33);
     expect(other).toBeGreaterThan(990);
   });
